@@ -1,0 +1,254 @@
+//! What a user asks for, as JSON: the body of a request, and the file of `--job`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ParamError;
+use crate::params::ChainSpec;
+use crate::preset::Preset;
+
+/// Everything one job asks for. Unknown fields are errors and numbers are integers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// The computation at the bottom. Only a tree over explicit leaves does without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<BaseJob>,
+    /// What is stacked on it.
+    #[serde(default)]
+    pub recursion: Recursion,
+    /// Name of the preset that fills in what the job leaves open.
+    #[serde(default = "default_preset")]
+    pub preset: String,
+    /// FRI parameters of every proof; [`BaseJob`] and [`LastJob`] may override them.
+    #[serde(default)]
+    pub fri: FriOverrides,
+    /// Overrides for the last layer.
+    #[serde(default, rename = "final")]
+    pub last: LastJob,
+    /// Jobs of a higher priority run first.
+    #[serde(default)]
+    pub priority: i64,
+    /// Seconds after which the job is no longer wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_s: Option<u64>,
+    /// Free labels, kept with the job.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A base computation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "program", rename_all = "snake_case", deny_unknown_fields)]
+pub enum BaseJob {
+    /// Keccak-f permutations of inputs drawn from a seed.
+    Keccak {
+        /// How many.
+        #[serde(default = "default_num_hashes")]
+        num_hashes: u64,
+        /// Seed of the inputs.
+        #[serde(default = "default_seed")]
+        seed: u64,
+        /// Overrides for the base proof.
+        #[serde(default)]
+        fri: FriOverrides,
+    },
+    /// Element n of the sequence with F(0) = a and F(1) = b.
+    Fibonacci {
+        /// Index of the element.
+        #[serde(default = "default_n")]
+        n: u64,
+        /// F(0).
+        #[serde(default)]
+        a: u64,
+        /// F(1).
+        #[serde(default = "default_b")]
+        b: u64,
+        /// Overrides for the base proof.
+        #[serde(default)]
+        fri: FriOverrides,
+    },
+}
+
+impl BaseJob {
+    /// A Keccak base without overrides.
+    #[must_use]
+    pub fn keccak(num_hashes: u64, seed: u64) -> Self {
+        Self::Keccak { num_hashes, seed, fri: FriOverrides::default() }
+    }
+
+    /// A Fibonacci base without overrides.
+    #[must_use]
+    pub fn fibonacci(n: u64, a: u64, b: u64) -> Self {
+        Self::Fibonacci { n, a, b, fri: FriOverrides::default() }
+    }
+
+    /// Overrides for the base proof.
+    #[must_use]
+    pub const fn fri(&self) -> &FriOverrides {
+        match self {
+            Self::Keccak { fri, .. } | Self::Fibonacci { fri, .. } => fri,
+        }
+    }
+}
+
+/// What is stacked on the base proofs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Recursion {
+    /// One layer upon the other.
+    Chain {
+        /// How many; 0 is the base proof alone.
+        #[serde(default = "default_layers")]
+        layers: usize,
+    },
+    /// Layers that merge several proofs into one.
+    Tree {
+        /// Proofs that one layer merges.
+        arity: usize,
+        /// Levels of merging over `arity^depth` leaves made from the base of the job.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        depth: Option<usize>,
+        /// The leaves, in order, where they are not all made from one base.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        leaves: Option<Vec<Leaf>>,
+    },
+}
+
+impl Default for Recursion {
+    fn default() -> Self {
+        Self::Chain { layers: default_layers() }
+    }
+}
+
+/// One leaf of a tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Leaf {
+    /// The proof of another job.
+    Finished(FinishedJob),
+    /// A base computation.
+    Base(BaseJob),
+}
+
+/// Another job, whose proof becomes a leaf.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FinishedJob {
+    /// Its id.
+    pub job: String,
+}
+
+/// Overrides for the last layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastJob {
+    /// FRI parameters of the last layer.
+    #[serde(default)]
+    pub fri: FriOverrides,
+}
+
+/// FRI parameters that somebody sets; what is not set comes from the next source.
+///
+/// Units: `log_` fields are base-2 logarithms, `_pow_bits` fields are bits of grinding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FriOverrides {
+    /// Inverse of the code rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_blowup: Option<usize>,
+    /// Most points that one folding round may merge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_log_arity: Option<usize>,
+    /// Coefficients of the final polynomial.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_final_poly_len: Option<usize>,
+    /// Level of each Merkle tree that is sent instead of its root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap_height: Option<usize>,
+    /// Bits (`log_blowup × queries + query grinding`) from which the queries are derived, rounded
+    /// up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security_level: Option<usize>,
+    /// Queries; goes before a `security_level` of the same source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_queries: Option<usize>,
+    /// Grinding before the challenge that batches the openings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_pow_bits: Option<usize>,
+    /// Grinding before the lookup challenges.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lookup_pow_bits: Option<usize>,
+    /// Grinding before the out-of-domain point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ood_pow_bits: Option<usize>,
+    /// Grinding before each folding challenge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_pow_bits: Option<usize>,
+    /// Grinding before the query indices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_pow_bits: Option<usize>,
+}
+
+impl Job {
+    /// A chain on `base` with the default preset and no overrides.
+    #[must_use]
+    pub fn chain(base: BaseJob, layers: usize) -> Self {
+        Self {
+            base: Some(base),
+            recursion: Recursion::Chain { layers },
+            preset: default_preset(),
+            fri: FriOverrides::default(),
+            last: LastJob::default(),
+            priority: 0,
+            deadline_s: None,
+            labels: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a job.
+    ///
+    /// Errors: [`ParamError::Json`] says what does not fit, with line and column.
+    pub fn from_json(text: &str) -> Result<Self, ParamError> {
+        serde_json::from_str(text).map_err(|source| ParamError::Json { what: "the job", source })
+    }
+
+    /// Fills in everything that the job leaves open from the preset that it names.
+    ///
+    /// Errors: as [`Self::resolve_with`], and an unknown preset.
+    pub fn resolve(&self) -> Result<ChainSpec, ParamError> {
+        self.resolve_with(&Preset::named(&self.preset)?)
+    }
+
+    /// Fills in everything that the job leaves open from `preset`.
+    ///
+    /// Errors: the first parameter that is refused, with its value and what would be allowed.
+    pub fn resolve_with(&self, preset: &Preset) -> Result<ChainSpec, ParamError> {
+        ChainSpec::resolve(self, preset)
+    }
+}
+
+fn default_preset() -> String {
+    "default".to_owned()
+}
+
+const fn default_num_hashes() -> u64 {
+    4
+}
+
+const fn default_seed() -> u64 {
+    1
+}
+
+const fn default_n() -> u64 {
+    100
+}
+
+const fn default_b() -> u64 {
+    1
+}
+
+const fn default_layers() -> usize {
+    3
+}

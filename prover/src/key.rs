@@ -1,0 +1,41 @@
+//! Digests as text, and what a circuit is remembered by.
+
+use arbor_circuits::config::{DIGEST, Digest, F, FriConfig};
+use p3_field::{PrimeCharacteristicRing, PrimeField32};
+
+/// What determines the circuit of a layer. The child's preprocessed commitment is a witness, so it is
+/// not in here, and one circuit serves every depth.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LayerKey {
+    /// Shape digests of the children.
+    pub children: Vec<Digest>,
+    /// FRI parameters of the layer's own proof.
+    pub fri: FriConfig,
+    /// Least height of the layer's tables.
+    pub min_log_height: usize,
+}
+
+/// A digest as 64 hexadecimal digits: eight for each element in canonical form, most significant
+/// digit first.
+#[must_use]
+pub fn to_hex(digest: &Digest) -> String {
+    digest.iter().map(|element| format!("{:08x}", element.as_canonical_u32())).collect()
+}
+
+/// Reads what [`to_hex`] wrote; `None` for anything else, elements that are not reduced included.
+#[must_use]
+pub fn from_hex(text: &str) -> Option<Digest> {
+    let digits = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    if text.len() != 8 * DIGEST || !text.bytes().all(digits) {
+        return None;
+    }
+    let mut digest = [F::ZERO; DIGEST];
+    for (i, element) in digest.iter_mut().enumerate() {
+        let value = u32::from_str_radix(text.get(8 * i..8 * i + 8)?, 16).ok()?;
+        if value >= F::ORDER_U32 {
+            return None;
+        }
+        *element = F::from_u32(value);
+    }
+    Some(digest)
+}

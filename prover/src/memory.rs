@@ -1,0 +1,76 @@
+//! What the process holds, and whether it gives back what it has freed.
+//!
+//! Everything is read from `/proc`, and says nothing where there is none.
+
+use std::fs;
+
+/// Keeps freed memory mapped (`true`), or gives it back after a delay, as mimalloc does by itself.
+///
+/// A layer allocates what the layer before it has freed; memory that stays mapped comes without page
+/// faults. To be called first in `main`. Has an effect only where mimalloc is the global allocator.
+#[expect(unsafe_code, reason = "mimalloc's options are reached through its C interface only")]
+pub fn retain_freed_memory(retain: bool) {
+    /// `mi_option_purge_delay` in the header of mimalloc 2 and 3: milliseconds until freed memory
+    /// is given back, -1 for never.
+    const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+    /// What mimalloc 3 starts with.
+    const DEFAULT_MS: core::ffi::c_long = 1000;
+    let delay = if retain { -1 } else { DEFAULT_MS };
+    // SAFETY: the call stores an integer under an index that the bundled header defines.
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, delay) };
+}
+
+/// Page faults of this process that needed no input or output, so far.
+#[must_use]
+pub fn minor_faults() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the process, in parentheses, may hold spaces. Field 10, counted from 1, is the
+    // eighth after it.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(7)?.parse().ok()
+}
+
+/// Peak of resident memory, in bytes, since the process began or since [`reset_peak`].
+#[must_use]
+pub fn peak_bytes() -> Option<u64> {
+    status_bytes("/proc/self/status", "VmHWM:")
+}
+
+/// Starts a new peak at what is resident now. Not every kernel and container allows it; then the
+/// old peak stays.
+pub fn reset_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Memory that may still be taken: of the machine, or of the container if that is less.
+#[must_use]
+pub fn available_bytes() -> Option<u64> {
+    let machine = status_bytes("/proc/meminfo", "MemAvailable:");
+    match (machine, container_bytes()) {
+        (Some(machine), Some(container)) => Some(machine.min(container)),
+        (machine, container) => machine.or(container),
+    }
+}
+
+/// What the cgroup (version 2) of this process allows beyond what it uses.
+fn container_bytes() -> Option<u64> {
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?.trim().to_owned();
+    [format!("/sys/fs/cgroup{path}"), "/sys/fs/cgroup".to_owned()].iter().find_map(|folder| {
+        let limit: u64 = read_number(&format!("{folder}/memory.max"))?;
+        let used: u64 = read_number(&format!("{folder}/memory.current"))?;
+        Some(limit.saturating_sub(used))
+    })
+}
+
+fn read_number(path: &str) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// A line such as `VmHWM:   1234 kB`.
+fn status_bytes(path: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes << 10)
+}

@@ -1,0 +1,127 @@
+//! `arbor bench`: the figures of this machine, beside those that the project asks of itself.
+
+use arbor_prover::LayerReport;
+use clap::Args;
+
+use super::Format;
+use super::job_args::FriArgs;
+use crate::bench::{Bench, Measured, Work};
+use crate::error::CliError;
+use crate::output;
+
+/// Take the figures of the README on this machine.
+///
+/// Times are ratios to the base proof of 1,000 Keccak permutations in the same run, medians over --runs
+/// after one warm-up run. A layer is restore + fill + prove, with its circuit prepared ahead.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure; any ratio proves the Keccak base too
+    #[arg(long, value_name = "WORK,…", value_delimiter = ',', default_value = "keccak,fibonacci")]
+    work: Vec<String>,
+    /// Runs over which the medians are taken
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    runs: u16,
+    /// Only rows, columns, cells, permutations and bytes, which are the same on every machine
+    #[arg(long)]
+    exact: bool,
+    #[command(flatten)]
+    fri: FriArgs,
+}
+
+/// Measures and prints.
+pub(super) fn run(
+    args: &BenchArgs,
+    threads: Option<usize>,
+    format: Format,
+) -> Result<(), CliError> {
+    let work: Vec<Work> = args.work.iter().map(|name| parse(name)).collect::<Result<_, _>>()?;
+    let bench = Bench { work, runs: args.runs.into(), threads, fri: &args.fri };
+    let measured = if args.exact { bench.exact()? } else { bench.timed()? };
+    match format {
+        Format::Json => output::json(&measured),
+        Format::Text => print(&measured),
+    }
+}
+
+/// One work by name.
+fn parse(name: &str) -> Result<Work, CliError> {
+    match name.trim() {
+        "keccak" => Ok(Work::Keccak),
+        "fibonacci" => Ok(Work::Fibonacci),
+        tree @ ("tree2" | "tree8") => Err(CliError::NotYet { what: format!("--work {tree}") }),
+        other => Err(CliError::UnknownValue {
+            flag: "--work",
+            value: other.to_owned(),
+            expected: "keccak or fibonacci",
+        }),
+    }
+}
+
+/// Prints the figures, then the layers and the tables behind them.
+fn print(measured: &Measured) -> Result<(), CliError> {
+    let mut figures = output::table(["figure", "value", "required", "wanted", ""], 1);
+    for figure in &measured.figures {
+        figures.add_row([
+            figure.name.to_owned(),
+            figure.shown(figure.value),
+            format!("≤ {}", figure.shown(figure.required)),
+            format!("≤ {}", figure.shown(figure.wanted)),
+            figure.verdict().to_owned(),
+        ]);
+    }
+    output::line(figures)?;
+    let mut layers = output::table(
+        [
+            "work",
+            "layer",
+            "total ms",
+            "verify ms",
+            "permutations",
+            "queries",
+            "proof KB",
+            "online cells",
+        ],
+        1,
+    );
+    for layer in &measured.layers {
+        let report = &layer.report;
+        layers.add_row([
+            layer.work.to_owned(),
+            report.layer.to_string(),
+            format!("{:.1}", report.timings_ms.total),
+            format!("{:.1}", report.timings_ms.verify),
+            report.permutations.to_string(),
+            report.queries.to_string(),
+            output::kilobytes(report.proof_bytes),
+            output::millions(cells(report)),
+        ]);
+    }
+    output::line(layers)?;
+    output::line(tables(measured))
+}
+
+/// Sizes of every table of every layer.
+fn tables(measured: &Measured) -> comfy_table::Table {
+    let header = ["work", "layer", "table", "rows", "main", "aux", "preprocessed", "online cells"];
+    let mut table = output::table(header, 3);
+    for layer in &measured.layers {
+        for size in &layer.report.tables {
+            table.add_row([
+                layer.work.to_owned(),
+                layer.report.layer.to_string(),
+                size.name.clone(),
+                format!("2^{}", size.log_height),
+                size.main.to_string(),
+                size.aux.to_string(),
+                size.preprocessed.to_string(),
+                output::millions(size.lde_cells),
+            ]);
+        }
+    }
+    table
+}
+
+/// Cells that a layer commits to online, over all tables.
+fn cells(report: &LayerReport) -> u64 {
+    report.tables.iter().map(|table| table.lde_cells).sum()
+}

@@ -1,0 +1,193 @@
+//! From flags, a preset and perhaps a job file to everything that determines a chain.
+
+use std::path::{Path, PathBuf};
+
+use arbor_prover::{BaseJob, ChainSpec, Job, Preset, Recursion, preset};
+use clap::{Args, ValueEnum};
+
+use super::fri_flags::{Base, FriFlags, Last, Layers};
+use crate::error::CliError;
+
+/// Permutations of a Keccak base unless `-n` says otherwise.
+const DEFAULT_NUM_HASHES: u64 = 4;
+/// Seed of the inputs of a Keccak base.
+const DEFAULT_SEED: u64 = 1;
+/// Index of a Fibonacci element unless `-n` says otherwise.
+const DEFAULT_ELEMENT: u64 = 100;
+/// Largest job file that is read.
+const JOB_BYTES: u64 = 1 << 20;
+
+/// What a base proof proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgramName {
+    /// Keccak-f permutations (Plonky3's KeccakAir, p3-uni-stark)
+    Keccak,
+    /// An element of a Fibonacci sequence modulo p (p3-batch-stark)
+    Fibonacci,
+}
+
+/// The flags that say what to prove.
+#[derive(Debug, Args)]
+pub struct JobArgs {
+    /// What the base proof proves
+    pub program: Option<ProgramName>,
+    /// Keccak permutations [default: 4], or the index of the Fibonacci element [default: 100]
+    #[arg(short, value_name = "N")]
+    n: Option<u64>,
+    /// Seed of the Keccak inputs [default: 1]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Fibonacci: F(0) [default: 0]
+    #[arg(short, value_name = "N")]
+    a: Option<u64>,
+    /// Fibonacci: F(1) [default: 1]
+    #[arg(short, value_name = "N")]
+    b: Option<u64>,
+    /// Recursion layers over the base proof; 0 is the base proof alone [default: 3]
+    #[arg(long, value_name = "L")]
+    layers: Option<usize>,
+    /// Job to read; flags override it
+    #[arg(long, value_name = "FILE.json")]
+    pub job: Option<PathBuf>,
+    #[command(flatten)]
+    fri: FriArgs,
+}
+
+/// The flags that choose FRI parameters.
+#[derive(Debug, Args)]
+pub struct FriArgs {
+    /// FRI parameters: an embedded preset or a TOML file [default: default]
+    #[arg(long, value_name = "NAME|FILE")]
+    preset: Option<String>,
+    #[command(flatten)]
+    layers: FriFlags<Layers>,
+    #[command(flatten)]
+    base: FriFlags<Base>,
+    #[command(flatten)]
+    last: FriFlags<Last>,
+}
+
+impl JobArgs {
+    /// The chain that the flags, the job file and the preset add up to, checked.
+    ///
+    /// # Errors
+    /// A file that cannot be read, flags that do not go together, impossible parameters.
+    pub fn resolve(&self) -> Result<ChainSpec, CliError> {
+        self.resolve_as(self.program)
+    }
+
+    /// As [`Self::resolve`], with another program than the one given.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub fn resolve_as(&self, program: Option<ProgramName>) -> Result<ChainSpec, CliError> {
+        let mut job = match (&self.job, program) {
+            (Some(path), _) => Job::from_json(&read_text(path, JOB_BYTES)?)?,
+            (None, Some(program)) => Job::chain(default_base(program), DEFAULT_LAYERS),
+            (None, None) => {
+                let why = "what to prove, unless --job FILE.json says so";
+                return Err(CliError::Missing { flag: "keccak|fibonacci", why });
+            }
+        };
+        self.override_base(program, &mut job)?;
+        if let Some(layers) = self.layers {
+            job.recursion = Recursion::Chain { layers };
+        }
+        self.fri.resolve(job)
+    }
+
+    /// Lets the flags win over the base of `job`.
+    fn override_base(&self, program: Option<ProgramName>, job: &mut Job) -> Result<(), CliError> {
+        let changed = match (program, job.base.take()) {
+            (Some(program), Some(base)) if !is(program, &base) => default_base(program),
+            (Some(program), None) => default_base(program),
+            (_, Some(base)) => base,
+            (None, None) => return Ok(()),
+        };
+        let base = job.base.insert(changed);
+        match base {
+            BaseJob::Keccak { num_hashes, seed, .. } => {
+                refuse(self.a, "-a", "keccak")?;
+                refuse(self.b, "-b", "keccak")?;
+                *num_hashes = self.n.unwrap_or(*num_hashes);
+                *seed = self.seed.unwrap_or(*seed);
+            }
+            BaseJob::Fibonacci { n, a, b, .. } => {
+                refuse(self.seed, "--seed", "fibonacci")?;
+                *n = self.n.unwrap_or(*n);
+                *a = self.a.unwrap_or(*a);
+                *b = self.b.unwrap_or(*b);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FriArgs {
+    /// Adds preset and FRI flags to `job` and resolves it.
+    ///
+    /// # Errors
+    /// A preset that is not there, impossible parameters.
+    pub fn resolve(&self, mut job: Job) -> Result<ChainSpec, CliError> {
+        self.layers.apply(&mut job.fri);
+        self.last.apply(&mut job.last.fri);
+        if let Some(BaseJob::Keccak { fri, .. } | BaseJob::Fibonacci { fri, .. }) = &mut job.base {
+            self.base.apply(fri);
+        }
+        Ok(match &self.preset {
+            None => job.resolve()?,
+            Some(name) if preset::names().any(|known| known == name) => {
+                job.preset.clone_from(name);
+                job.resolve()?
+            }
+            Some(file) if Path::new(file).exists() => {
+                job.resolve_with(&Preset::load(Path::new(file))?)?
+            }
+            // Neither a name nor a file: the error lists the names.
+            Some(name) => job.resolve_with(&Preset::named(name)?)?,
+        })
+    }
+}
+
+/// Layers of a chain unless `--layers` says otherwise.
+pub const DEFAULT_LAYERS: usize = 3;
+
+/// The base that `program` stands for when nothing else is said.
+#[must_use]
+pub fn default_base(program: ProgramName) -> BaseJob {
+    match program {
+        ProgramName::Keccak => BaseJob::keccak(DEFAULT_NUM_HASHES, DEFAULT_SEED),
+        ProgramName::Fibonacci => BaseJob::fibonacci(DEFAULT_ELEMENT, 0, 1),
+    }
+}
+
+/// Whether `base` is of `program`.
+const fn is(program: ProgramName, base: &BaseJob) -> bool {
+    matches!(
+        (program, base),
+        (ProgramName::Keccak, BaseJob::Keccak { .. })
+            | (ProgramName::Fibonacci, BaseJob::Fibonacci { .. })
+    )
+}
+
+/// Fails if `value` was given: it means nothing `with` this program.
+fn refuse(value: Option<u64>, flag: &'static str, with: &'static str) -> Result<(), CliError> {
+    value.map_or(Ok(()), |_| Err(CliError::Conflict { flag, with }))
+}
+
+/// Reads a text file of at most `limit` bytes.
+///
+/// # Errors
+/// If it is larger, not there, or not UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> Result<String, CliError> {
+    use std::io::Read;
+
+    let failed = |source| CliError::File { path: path.to_owned(), source };
+    let mut text = String::new();
+    let mut file = std::fs::File::open(path).map_err(failed)?.take(limit + 1);
+    file.read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > limit {
+        return Err(CliError::TooLarge { path: path.to_owned(), limit });
+    }
+    Ok(text)
+}

@@ -1,0 +1,41 @@
+//! The library behind the binary `arbor`.
+//!
+//! Every command is a file under [`cli`]; [`run`] parses the command line, runs one of them and gives
+//! the exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub mod bench;
+pub mod cli;
+pub mod cpu;
+pub mod error;
+pub mod interrupt;
+pub mod logging;
+pub mod output;
+pub mod progress;
+pub mod threads;
+pub mod version;
+
+/// Runs the command line of this process and gives its exit code.
+#[must_use]
+pub fn run() -> ExitCode {
+    // Clap itself ends the process with 2 on a usage error, and with 0 after `--help`.
+    let cli = cli::Cli::parse();
+    logging::init();
+    interrupt::install();
+    match cli.run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("arbor: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Whether freed memory shall stay mapped: yes, unless `ARBOR_RETAIN_MEMORY=0`.
+#[must_use]
+pub fn retain_memory() -> bool {
+    std::env::var_os("ARBOR_RETAIN_MEMORY").is_none_or(|value| value != "0")
+}

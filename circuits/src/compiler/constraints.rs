@@ -71,6 +71,15 @@ pub enum Constraint {
     Ext(SymbolicExpressionExt<F, EF>),
 }
 
+impl Constraint {
+    fn import(&self, dag: &mut Dag) -> NodeId {
+        match self {
+            Self::Base(expr) => dag.base(expr),
+            Self::Ext(expr) => dag.ext(expr),
+        }
+    }
+}
+
 /// The constraints that `p3-uni-stark` folds, in order.
 pub fn uni_constraints<A: Air<SymbolicAirBuilder<F>>>(
     air: &A,
@@ -128,13 +137,7 @@ pub fn fold_constraints(
     alpha: Addr,
 ) -> Addr {
     let mut dag = Dag::default();
-    let roots: Vec<NodeId> = constraints
-        .iter()
-        .map(|constraint| match constraint {
-            Constraint::Base(expr) => dag.base(expr),
-            Constraint::Ext(expr) => dag.ext(expr),
-        })
-        .collect();
+    let roots: Vec<NodeId> = constraints.iter().map(|c| c.import(&mut dag)).collect();
     let plan = plan::plan(&mut dag, &roots);
     let lowering = Lowering::new(builder, &dag, plan.nodes(), |leaf| leaves.addr(leaf));
     let (lowering, folded) = Fold::new(lowering, alpha).run(&plan);

@@ -9,6 +9,9 @@ use crate::compiler::expr::{Form, Lowering, NodeId};
 use crate::config::F;
 use crate::program::builder::Addr;
 
+/// At how many of the first blocks weighted sums are tried to start.
+const MAX_STARTS: usize = 2;
+
 /// A fold under way. Cloning it is how two ways of going on are compared.
 #[derive(Clone)]
 pub(super) struct Fold<'a> {
@@ -69,19 +72,19 @@ impl<'a> Fold<'a> {
         sum
     }
 
-    /// Folds the first blocks term by term and the others as weighted sums, whichever number of
-    /// either takes the fewest rows.
+    /// Folds the first blocks term by term and the others as weighted sums, in whichever way takes
+    /// the fewest rows.
     fn blocks(&mut self, acc: &Form, blocks: &[Vec<NodeId>]) -> Form {
-        let num_ways = blocks.len().min(MAX_WAYS);
-        let starts = (0..num_ways).chain([blocks.len()]);
-        let tries = starts.map(|start| {
+        let starts = 0..blocks.len().min(MAX_STARTS);
+        let ways = starts.flat_map(|start| [(start, false), (start, true)]);
+        let tries = ways.chain([(blocks.len(), false)]).map(|(start, is_centred)| {
             let mut fold = self.clone();
             let mut acc = acc.clone();
             for block in &blocks[..start] {
                 acc = fold.horner(acc, block);
             }
             for block in &blocks[start..] {
-                acc = fold.weighted_block(&acc, block);
+                acc = fold.weighted_block(&acc, block, is_centred);
             }
             let acc = Form::addr(fold.lowering.value(&acc));
             (fold, acc)
@@ -93,10 +96,10 @@ impl<'a> Fold<'a> {
     }
 
     /// `acc · α^len + Σ α^(len − 1 − i)·termᵢ`.
-    fn weighted_block(&mut self, acc: &Form, block: &[NodeId]) -> Form {
+    fn weighted_block(&mut self, acc: &Form, block: &[NodeId], is_centred: bool) -> Form {
         let weights: Vec<_> = (0..block.len()).map(|exponent| self.power(exponent)).collect();
         let terms: Vec<_> = block.iter().copied().zip(weights.into_iter().rev()).collect();
-        let sum = self.lowering.weighted_sum(&terms);
+        let sum = self.lowering.weighted_sum(&terms, is_centred);
         self.shift(acc, block.len()).add_scaled(&sum, F::ONE)
     }
 
@@ -120,6 +123,3 @@ impl<'a> Fold<'a> {
         power
     }
 }
-
-/// Most ways to split a sequence of blocks that are tried, beside weighting none of them.
-const MAX_WAYS: usize = 4;

@@ -193,16 +193,16 @@ fn sums_len(dag: &Dag, roots: &[NodeId]) -> usize {
 
 /// The products that a node is a sum of.
 fn product_summands(dag: &Dag, root: NodeId) -> BTreeSet<NodeId> {
-    let is_product = |node| matches!(node, Node::Mul(..));
+    let is_product = |id| matches!(dag.node(id), Node::Mul(..));
     let mut summands = dag.reachable(root, is_product);
-    summands.retain(|&id| is_product(dag.node(id)));
+    summands.retain(|&id| is_product(id));
     summands
 }
 
 /// How many of the first constraints check that columns are boolean, or come after these and read
 /// such a column.
 fn checked_len(dag: &Dag, roots: &[NodeId]) -> usize {
-    let checked = roots.iter().map_while(|&root| dag.squared_leaf(root));
+    let checked = roots.iter().map_while(|&root| Some(dag.squared_leaf(root)?.0));
     let checked: BTreeSet<NodeId> = checked.collect();
     let reads = |&root: &NodeId| !dag.reachable(root, |_| false).is_disjoint(&checked);
     roots.iter().copied().take_while(reads).count()

@@ -7,7 +7,7 @@ use p3_air::symbolic::{
     BaseEntry, BaseLeaf, ExtEntry, ExtLeaf, SymLeaf, SymbolicExpr, SymbolicExpression,
     SymbolicExpressionExt,
 };
-use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
+use p3_field::{BasedVectorSpace, Field, PrimeCharacteristicRing};
 
 use crate::config::{EF, F};
 
@@ -189,7 +189,6 @@ impl Dag {
     }
 
     /// `x` as a node that is not scaled and the factor that makes `x` of it.
-    #[must_use]
     pub fn split_scale(&self, x: NodeId) -> (NodeId, F) {
         match self.nodes[x] {
             Node::Scale(inner, factor) => (inner, factor),
@@ -213,23 +212,25 @@ impl Dag {
     }
 
     /// The leaf of a node that is a product of two affine functions of that leaf, as a check that
-    /// it is boolean is.
+    /// it is boolean is, and the mean of their roots.
     #[must_use]
-    pub fn squared_leaf(&self, id: NodeId) -> Option<NodeId> {
+    pub fn squared_leaf(&self, id: NodeId) -> Option<(NodeId, F)> {
         let Node::Mul(x, y) = self.nodes[self.split_scale(id).0] else {
             return None;
         };
         let (x, y) = (self.affine_leaf(x)?, self.affine_leaf(y)?);
-        (x.0 == y.0).then_some(x.0)
+        let root = |[coef, constant]: [F; 2]| -constant * coef.inverse();
+        (x.0 == y.0).then(|| (x.0, (root(x.1) + root(y.1)).halve()))
     }
 
-    /// The node and all below it, but nothing below nodes at which `is_end` holds.
-    pub fn reachable(&self, root: NodeId, is_end: impl Fn(Node) -> bool) -> BTreeSet<NodeId> {
+    /// The node and all below it, but nothing below nodes at which `is_end` holds. In ascending
+    /// order operands come before what uses them.
+    pub fn reachable(&self, root: NodeId, is_end: impl Fn(NodeId) -> bool) -> BTreeSet<NodeId> {
         let mut seen = BTreeSet::from([root]);
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
             let operands = match self.nodes[id] {
-                node if is_end(node) => continue,
+                _ if is_end(id) => continue,
                 Node::Leaf(_) | Node::Const(_) | Node::ExtConst(_) => continue,
                 Node::Add(x, y) | Node::Mul(x, y) => [x, y],
                 Node::Scale(x, _) => [x, x],

@@ -79,7 +79,6 @@ impl Form {
     }
 
     /// The coefficient of the first term; zero for no form but zero.
-    #[must_use]
     pub fn lead(&self) -> F {
         let product = self.products.first().map(|t| t.1);
         product.or(self.linear.first().map(|t| t.1)).unwrap_or(self.constant)
@@ -87,7 +86,6 @@ impl Form {
 
     /// `scale·monic + constant` where `monic` has no constant and leads with coefficient one: forms
     /// that are affine in each other have one `monic`.
-    #[must_use]
     pub fn to_monic(&self) -> (Self, F, F) {
         if self.num_terms() == 0 {
             return (Self::default(), F::ZERO, self.constant);

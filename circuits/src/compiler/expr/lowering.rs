@@ -61,29 +61,38 @@ impl<'a> Lowering<'a> {
 
     /// The node as a form, with whatever rows that takes.
     pub fn form(&mut self, id: NodeId) -> Form {
-        if let Some(form) = &self.forms[id] {
-            return form.clone();
+        if self.forms[id].is_none() {
+            // Operands first, by a loop: sums of thousands of terms are as deep as they are long.
+            for id in self.dag.reachable(id, |x| self.forms[x].is_some()) {
+                if self.forms[id].is_none() {
+                    self.forms[id] = Some(self.lower(id));
+                }
+            }
         }
+        self.operand(id)
+    }
+
+    /// The form of a node that was lowered before.
+    fn operand(&self, id: NodeId) -> Form {
+        self.forms[id].clone().expect("operands are lowered first")
+    }
+
+    fn lower(&mut self, id: NodeId) -> Form {
         let form = match self.dag.node(id) {
             Node::Leaf(_) | Node::ExtConst(_) => Form::addr(self.inputs[&id]),
             Node::Const(c) => Form::constant(c),
-            Node::Scale(x, factor) => self.form(x).scaled(factor),
-            Node::Add(x, y) => {
-                let x = self.form(x);
-                x.add_scaled(&self.form(y), F::ONE)
-            }
+            Node::Scale(x, factor) => self.operand(x).scaled(factor),
+            Node::Add(x, y) => self.operand(x).add_scaled(&self.operand(y), F::ONE),
             Node::Mul(x, y) => {
-                let (x, y) = (self.form(x), self.form(y));
+                let (x, y) = (self.operand(x), self.operand(y));
                 self.product(&x, &y)
             }
         };
-        let form = match self.uses[id] {
+        match self.uses[id] {
             0 | 1 => form,
             2..=MAX_INLINE_USES => self.compact(&form),
             _ => self.affine_form(&form),
-        };
-        self.forms[id] = Some(form.clone());
-        form
+        }
     }
 
     /// `x · y`, whose factors get rows unless they are affine in one address.

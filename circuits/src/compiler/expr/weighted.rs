@@ -4,7 +4,7 @@
 //! the nᵢ share those, as the outputs of a dense linear layer do, it takes fewer rows to sum up the
 //! weights of each product than to compute the nᵢ, all the more if the same weights come again.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use p3_field::{Field, PrimeCharacteristicRing};
 
@@ -17,8 +17,10 @@ struct Descent {
     /// Weights of nodes that are still to be looked at.
     weights: BTreeMap<NodeId, Form>,
     /// Leaves that are multiplied by something in any case, so that another multiple of them costs
-    /// at most an addition.
-    carriers: HashSet<NodeId>,
+    /// at most an addition. Each with its origin: the weight of `leaf − origin` is collected.
+    carriers: BTreeMap<NodeId, F>,
+    /// The weights of carriers, once they have met another factor or come down to the leaf.
+    carried: BTreeMap<NodeId, Form>,
     /// How often nodes are used below this sum.
     uses: Vec<u32>,
     /// What does not depend on any node.
@@ -36,6 +38,11 @@ struct Groups {
 impl Descent {
     fn add(&mut self, id: NodeId, weight: &Form, factor: F) {
         let sum = self.weights.entry(id).or_default();
+        *sum = sum.add_scaled(weight, factor);
+    }
+
+    fn carry(&mut self, leaf: NodeId, weight: &Form, factor: F) {
+        let sum = self.carried.entry(leaf).or_default();
         *sum = sum.add_scaled(weight, factor);
     }
 }
@@ -60,11 +67,18 @@ impl Groups {
 
 impl Lowering<'_> {
     /// `Σ weight·node`.
-    pub fn weighted_sum(&mut self, terms: &[(NodeId, Form)]) -> Form {
+    ///
+    /// A column x that some node requires to be boolean collects multiples of x, or of x − 1/2 if
+    /// `is_centred`. With the latter `x xor y` is a multiple of (x − 1/2)·(y − 1/2) plus a constant,
+    /// so that it has no terms in x and y alone; but then there are more constants.
+    pub fn weighted_sum(&mut self, terms: &[(NodeId, Form)], is_centred: bool) -> Form {
         let roots = terms.iter().map(|t| t.0);
+        let squared = roots.clone().filter_map(|root| self.dag.squared_leaf(root));
+        let origin = |centre| if is_centred { centre } else { F::ZERO };
         let mut descent = Descent {
             weights: BTreeMap::new(),
-            carriers: roots.clone().filter_map(|root| self.dag.squared_leaf(root)).collect(),
+            carriers: squared.map(|(leaf, centre)| (leaf, origin(centre))).collect(),
+            carried: BTreeMap::new(),
             uses: count_uses(self.dag, roots),
             constant: Form::default(),
             groups: Groups::default(),
@@ -76,8 +90,13 @@ impl Lowering<'_> {
         while let Some((id, weight)) = descent.weights.pop_last() {
             self.descend(&mut descent, id, &weight);
         }
-        let mut sum = descent.constant;
-        let mut shared_sum = Form::default();
+        for (leaf, weight) in std::mem::take(&mut descent.carried) {
+            let origin = Form::constant(descent.carriers[&leaf]);
+            let value = self.form(leaf).add_scaled(&origin, F::NEG_ONE);
+            descent.groups.add(&weight, &value, false);
+        }
+        let mut sum = Form::default();
+        let mut shared_sum = descent.constant;
         for (weight, is_shared, value) in descent.groups.sums {
             let product = self.product_or_sum(&weight, &value);
             let sum = if is_shared { &mut shared_sum } else { &mut sum };
@@ -101,12 +120,17 @@ impl Lowering<'_> {
                 Some((leaf, [coef, constant], other)) => {
                     let value = self.form(other);
                     let product = self.product_or_sum(weight, &value);
-                    descent.add(leaf, &product, coef);
+                    descent.carry(leaf, &product, coef);
                     descent.add(other, weight, constant);
                 }
                 None => self.add_value(descent, id, weight, is_shared),
             },
             Node::Add(..) => self.add_value(descent, id, weight, is_shared),
+            Node::Leaf(_) if descent.carriers.contains_key(&id) => {
+                let origin = descent.carriers[&id];
+                descent.constant = descent.constant.add_scaled(weight, origin);
+                descent.carry(id, weight, F::ONE);
+            }
             Node::Leaf(_) | Node::ExtConst(_) => self.add_value(descent, id, weight, false),
         }
     }
@@ -125,17 +149,18 @@ impl Lowering<'_> {
         }
     }
 
-    /// The product `x·other` as `(coef·leaf + constant)·other`, if weighting the leaf by a multiple
-    /// of `other` is cheap: other products of the leaf are there, and so may be that multiple.
+    /// The product `x·other` as `(coef·(leaf − origin) + constant)·other`, if collecting a multiple
+    /// of `other` is cheap: other multiples are collected, and this one may be known.
     fn carrier(
         &self,
         descent: &Descent,
         x: NodeId,
         other: NodeId,
     ) -> Option<(NodeId, [F; 2], NodeId)> {
-        let (leaf, coefs) = self.dag.affine_leaf(x)?;
+        let (leaf, [coef, constant]) = self.dag.affine_leaf(x)?;
+        let origin = *descent.carriers.get(&leaf)?;
         let is_same = self.dag.affine_leaf(other).is_some_and(|(id, _)| id == leaf);
         let is_known = is_same || self.uses[other] > descent.uses[other];
-        (is_known && descent.carriers.contains(&leaf)).then_some((leaf, coefs, other))
+        is_known.then_some((leaf, [coef, constant + coef * origin], other))
     }
 }

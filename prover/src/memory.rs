@@ -4,20 +4,33 @@
 
 use std::fs;
 
-/// Keeps freed memory mapped (`true`), or gives it back after a delay, as mimalloc does by itself.
+/// Keeps freed memory mapped (`true`), or gives it back as soon as it is free.
 ///
 /// A layer allocates what the layer before it has freed; memory that stays mapped comes without page
-/// faults. To be called first in `main`. Has an effect only where mimalloc is the global allocator.
-#[expect(unsafe_code, reason = "mimalloc's options are reached through its C interface only")]
+/// faults. Large objects are kept in the allocator's arenas too, so that what a base proof leaves
+/// behind serves the layers: arenas are reserved (not committed) in pieces that hold a whole low-degree
+/// extension. To be called first in `main`. Has an effect only where mimalloc is the global allocator.
 pub fn retain_freed_memory(retain: bool) {
-    /// `mi_option_purge_delay` in the header of mimalloc 2 and 3: milliseconds until freed memory
-    /// is given back, -1 for never.
+    /// Numbers of options in the header of mimalloc 3: milliseconds until freed memory is given
+    /// back, -1 for never; size of a new arena and of the largest object in one, in KiB.
     const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-    /// What mimalloc 3 starts with.
-    const DEFAULT_MS: core::ffi::c_long = 1000;
-    let delay = if retain { -1 } else { DEFAULT_MS };
+    const ARENA_RESERVE: libmimalloc_sys::mi_option_t = 23;
+    const ARENA_MAX_OBJECT: libmimalloc_sys::mi_option_t = 45;
+    /// The largest arena that mimalloc makes.
+    const MAX_ARENA_KIB: u64 = 16 << 20;
+    set_option(PURGE_DELAY, if retain { -1 } else { 0 });
+    if retain {
+        let arena = available_bytes().map_or(MAX_ARENA_KIB, |b| (b >> 10).min(MAX_ARENA_KIB));
+        let arena = i64::try_from(arena).unwrap_or(i64::MAX);
+        set_option(ARENA_RESERVE, arena);
+        set_option(ARENA_MAX_OBJECT, arena);
+    }
+}
+
+#[expect(unsafe_code, reason = "mimalloc's options are reached through its C interface only")]
+fn set_option(option: libmimalloc_sys::mi_option_t, value: i64) {
     // SAFETY: the call stores an integer under an index that the bundled header defines.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, delay) };
+    unsafe { libmimalloc_sys::mi_option_set(option, value as core::ffi::c_long) };
 }
 
 /// Page faults of this process that needed no input or output, so far.

@@ -13,6 +13,8 @@ mod openings;
 mod prologue;
 mod sponge;
 mod statement;
+#[cfg(test)]
+mod tests;
 pub mod transcript;
 
 use std::ops::Range;

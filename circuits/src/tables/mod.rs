@@ -2,6 +2,8 @@
 
 pub mod arith;
 pub mod hash;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::sync::Arc;
 

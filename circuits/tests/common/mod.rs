@@ -1,12 +1,15 @@
 //! What the tests of whole layers share.
 #![allow(dead_code, unreachable_pub, reason = "every test target uses a part of it")]
 
+pub mod airs;
+pub mod children;
+
 use std::sync::Arc;
 
 use arbor_circuits::check::{Fault, faults};
-use arbor_circuits::child::{ChildInput, ChildProof};
+use arbor_circuits::child::{ChildInput, ChildProof, ChildShape};
 use arbor_circuits::circuit::{CircuitBuilder, PreparedCircuit};
-use arbor_circuits::config::{BatchProof, F, FriConfig};
+use arbor_circuits::config::{BatchProof, Digest, F, FriConfig};
 use arbor_circuits::filler::restore::Misfit;
 use arbor_circuits::layer::{Filled, PreparedLayer};
 use arbor_circuits::timed_pcs::NoPhases;
@@ -74,4 +77,19 @@ pub fn faults_of(layer: &PreparedLayer, filled: &Filled, most: usize) -> Vec<Fau
     let [arith, hash] = layer.airs() else { panic!("a layer has two tables") };
     let (traces, digest) = filled.parts();
     faults(&[(arith, &traces.arith, digest), (hash, &traces.hash, &[])], most)
+}
+
+/// Requires that the layer over one proof is honest, and returns it with its tables.
+pub fn wrap(shape: ChildShape, child: ChildInput<'_>, what: &str) -> (PreparedLayer, Filled) {
+    let layer = PreparedLayer::prepare(vec![shape], TINY, 0).expect(what);
+    let filled = fill(&layer, &[child]);
+    assert_eq!(faults_of(&layer, &filled, 3), [], "{what}");
+    (layer, filled)
+}
+
+/// Proves and verifies a filled layer.
+pub fn prove_and_verify(layer: &PreparedLayer, filled: Filled) -> (BatchProof, Digest) {
+    let (proof, digest) = layer.prove(filled, Arc::new(NoPhases)).expect("proves");
+    layer.verify(&proof, &digest).expect("verifies");
+    (proof, digest)
 }

@@ -112,7 +112,8 @@ pub fn prepare(
     Ok(chain)
 }
 
-fn prepare_base(
+/// The base computation alone.
+pub(super) fn prepare_base(
     spec: &ChainSpec,
     cache: &Cache,
     observer: &dyn Observer,

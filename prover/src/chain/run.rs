@@ -8,7 +8,7 @@ use arbor_circuits::config::{Cap, Digest, F};
 use arbor_circuits::error::{ProveError, VerifyError};
 use arbor_circuits::layer::PreparedLayer;
 
-use super::prepare::{PreparedChain, prepare};
+use super::prepare::{PreparedChain, prepare, prepare_base};
 use super::{ChainProof, layer_public_values};
 use crate::cache::Cache;
 use crate::clock::{PhaseClock, millis};
@@ -37,13 +37,16 @@ pub fn prove(
 ) -> Result<ChainProof, ProverError> {
     spec.validate()?;
     check_memory(spec)?;
-    let chain = prepare(spec, cache, observer)?;
     let result = spec.base.program.result();
     let public_values = spec.base.program.public_values(result);
+    // The base proof needs most memory. The circuits of the layers fit into what it leaves behind, so
+    // they are prepared after it.
+    let base = prepare_base(spec, cache, observer.as_ref())?;
+    let (mut top, report) = Run { spec, chain: &base, observer }.base(public_values.clone())?;
+    let mut reports = vec![report];
+    let chain = prepare(spec, cache, observer)?;
     let digests = chain.statement_digests(&public_values);
     let run = Run { spec, chain: &chain, observer };
-    let (mut top, report) = run.base(public_values)?;
-    let mut reports = vec![report];
     for (layer, expected) in digests.iter().enumerate().skip(1) {
         let (proved, report) = run.layer(layer, &top, expected)?;
         top = proved;

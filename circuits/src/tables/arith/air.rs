@@ -59,7 +59,7 @@ impl ArithAir {
 }
 
 /// `q_ab·a·b + q_a·a + q_b·b + q_c·c + q_1 = out`, limb by limb.
-fn constrain_gate<AB: TableBuilder>(
+pub(super) fn constrain_gate<AB: TableBuilder>(
     builder: &mut AB,
     row: &ArithCols<AB::Var>,
     fixed: &ArithPreprocessed<AB::Var>,
@@ -76,7 +76,7 @@ fn constrain_gate<AB: TableBuilder>(
 }
 
 /// The first row holds the digest in ports a and b, and X in port c.
-fn constrain_digest<AB: TableBuilder>(builder: &mut AB, row: &ArithCols<AB::Var>) {
+pub(super) fn constrain_digest<AB: TableBuilder>(builder: &mut AB, row: &ArithCols<AB::Var>) {
     let publics: [AB::Expr; 2 * D] = std::array::from_fn(|i| builder.public_values()[i].into());
     for (limb, public) in publics.into_iter().enumerate() {
         let port = if limb < D { row.a[limb] } else { row.b[limb - D] };
@@ -88,7 +88,7 @@ fn constrain_digest<AB: TableBuilder>(builder: &mut AB, row: &ArithCols<AB::Var>
 }
 
 /// Ports of the first and the last row hold the public values, lifted to the extension.
-fn constrain_scalars<AB: TableBuilder>(builder: &mut AB, row: &ArithCols<AB::Var>, count: usize) {
+pub(super) fn constrain_scalars<AB: TableBuilder>(builder: &mut AB, row: &ArithCols<AB::Var>, count: usize) {
     let ports = [row.a, row.b, row.c];
     for i in 0..count {
         let public: AB::Expr = builder.public_values()[i].into();

@@ -18,7 +18,8 @@
 
 mod air;
 mod columns;
-
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub(crate) use air::ext_mul;

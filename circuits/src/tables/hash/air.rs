@@ -21,11 +21,11 @@ pub struct HashAir {
 }
 
 /// Two neighbouring rows. `now` and `next` are main columns, `fixed` and `fixed_next` preprocessed.
-struct Window<'a, V> {
-    now: HashCols<'a, V>,
-    next: HashCols<'a, V>,
-    fixed: HashPreprocessed<V>,
-    fixed_next: HashPreprocessed<V>,
+pub(super) struct Window<'a, V> {
+    pub(super) now: HashCols<'a, V>,
+    pub(super) next: HashCols<'a, V>,
+    pub(super) fixed: HashPreprocessed<V>,
+    pub(super) fixed_next: HashPreprocessed<V>,
 }
 
 impl HashAir {
@@ -73,7 +73,7 @@ fn absorbed<AB: TableBuilder>(fixed: &HashPreprocessed<AB::Var>) -> AB::Expr {
 
 /// The first row of a sponge: zero where nothing is absorbed; a duplex sponge adds the number of
 /// absorbed elements to the first element of its capacity.
-fn constrain_sponge_start<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_sponge_start<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let input = w.now.input();
     let first = w.fixed.leaf_first + w.fixed.fri_first + w.fixed.sponge_first.into();
     builder.assert_zero(
@@ -91,7 +91,7 @@ fn constrain_sponge_start<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB:
 }
 
 /// Further rows of a sponge: the capacity is carried, and so is what overwriting leaves.
-fn constrain_sponge_link<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_sponge_link<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let output = w.now.output();
     let input = w.next.input();
     let next = &w.fixed_next;
@@ -112,7 +112,7 @@ fn constrain_sponge_link<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::
 }
 
 /// A repeated row has the input of the row before.
-fn constrain_repeat<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_repeat<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     for (before, now) in w.now.input().into_iter().zip(w.next.input()) {
         builder.when(w.fixed_next.repeat).assert_eq(now, before);
     }
@@ -120,7 +120,7 @@ fn constrain_repeat<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>)
 
 /// Merkle steps: the output before is the half of the input that the bit chooses, and the bit leaves
 /// the index.
-fn constrain_path<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_path<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let output = w.now.output();
     let input = w.next.input();
     let linked = w.fixed_next.path + w.fixed_next.inject;
@@ -143,7 +143,7 @@ fn constrain_path<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
 
 /// The evaluation point: G·(1 − 2b) after the first bit (ω₂ = −1), times 1 + κb for each further one,
 /// times the factor of the cap bits.
-fn constrain_point<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_point<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let first = w.fixed.path - w.fixed.path_next - w.fixed.slot.into();
     let start = (AB::Expr::ONE - w.now.bit().into().double()) * F::GENERATOR;
     builder.when(first).assert_eq(w.now.point(), start);
@@ -158,7 +158,7 @@ fn constrain_point<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) 
 }
 
 /// γ², γ³ and γ⁴ on leaf rows, u² on FRI leaf rows; γ or u is that of the row before.
-fn constrain_powers<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_powers<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let [gamma, gamma2, gamma3, gamma4] =
         [w.now.gamma(), w.now.gamma2(), w.now.gamma3(), w.now.gamma4()];
     let leaf = leaf::<AB>(&w.fixed);
@@ -177,7 +177,7 @@ fn constrain_powers<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>)
 ///
 /// The masks of the leading slots are not multiplied by the selector, to stay at degree 3: on rows
 /// of other kinds with masks, γ, γ² and γ³ can be zero.
-fn constrain_reduced_opening<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_reduced_opening<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let leaf = leaf::<AB>(&w.fixed);
     let input = w.now.input();
     let powers = [w.now.gamma3(), w.now.gamma2(), w.now.gamma()];
@@ -205,7 +205,7 @@ fn constrain_reduced_opening<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, 
 /// One pair of a FRI group: f = (lo + hi) + c·u·(lo − hi), v = 1/(c²u² − 1), and Σ f·v.
 ///
 /// The polynomial through the group at β is Σ f·v times (u^{2^a} − 1)/2^a for an arity of 2^a.
-fn constrain_fold<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_fold<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let fri = fri::<AB>(&w.fixed);
     let input = w.now.input();
     let difference: [AB::Expr; D] = std::array::from_fn(|i| input[i] - input[D + i]);
@@ -232,7 +232,7 @@ fn constrain_fold<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
 }
 
 /// Two rows of bits recompose to the element, and the masked low 24 to the index.
-fn constrain_bits<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_bits<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let bits = w.fixed.bits_low + w.fixed.bits_high;
     for bit in w.now.input() {
         builder.when(bits.clone()).assert_bool(bit);
@@ -264,7 +264,7 @@ fn constrain_bits<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
 }
 
 /// The element is below p = 127·2²⁴ + 1: not all of its seven top bits are one, or all others are 0.
-fn constrain_canonical<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_canonical<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let sum = |bits: &[AB::Var]| bits.iter().map(|&bit| bit.into()).sum::<AB::Expr>();
     let missing = sum(&w.now.input()[8..15]) - F::from_u8(7);
     let top = w.now.top_ones();

@@ -30,6 +30,8 @@
 mod air;
 mod columns;
 mod permutation;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub use air::HashAir;

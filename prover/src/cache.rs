@@ -47,21 +47,25 @@ impl Cache {
         self.prepared.load(Ordering::Relaxed)
     }
 
-    /// The circuit of a layer over one proof of `child`. `before` is called only if it must be
+    /// The circuit of a layer over one proof of each of `children`. `before` is called only if it must be
     /// prepared now; the second part of the answer says whether it was.
     ///
     /// Errors: the compiler's. Nothing is kept then.
     pub fn layer(
         &self,
-        child: &ChildShape,
+        children: &[ChildShape],
         fri: FriConfig,
         min_log_height: usize,
         before: impl FnOnce(),
     ) -> Result<(Arc<PreparedLayer>, bool), CompileError> {
-        let key = LayerKey { children: vec![child.digest()], fri, min_log_height };
+        let key = LayerKey {
+            children: children.iter().map(ChildShape::digest).collect(),
+            fri,
+            min_log_height,
+        };
         self.layers.get_or_make(key, || {
             before();
-            let layer = PreparedLayer::prepare(vec![child.clone()], fri, min_log_height)?;
+            let layer = PreparedLayer::prepare(children.to_vec(), fri, min_log_height)?;
             self.prepared.fetch_add(1, Ordering::Relaxed);
             Ok(layer)
         })

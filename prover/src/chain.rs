@@ -17,6 +17,7 @@ use crate::params::ChainSpec;
 use crate::proof::FinalProof;
 use crate::report::LayerReport;
 use crate::statement::Statement;
+use crate::tree::{ProofSpec, ProofStatement};
 
 pub use prepare::{PreparedChain, prepare};
 pub use run::prove;
@@ -40,7 +41,9 @@ impl ChainProof {
     ///
     /// Errors: the encoder's, which has none for these types.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ProverError> {
-        format::encode(&self.spec, &self.statement, &self.keys, &self.proof)
+        let spec = ProofSpec::Chain(self.spec.clone());
+        let statement = ProofStatement::Chain(self.statement.clone());
+        format::encode(&spec, &statement, &self.keys, &self.proof)
     }
 
     /// Writes the proof file and gives its length: whole or not at all.

@@ -43,10 +43,22 @@ pub enum ParamError {
         parameter: &'static str,
     },
     /// A tree, which this version cannot prove.
-    #[error(
-        "recursion.mode = \"tree\": trees are not supported by this version; allowed: \"chain\""
-    )]
-    TreesNotSupported,
+    #[error("recursion.mode = \"tree\" where a chain is needed")]
+    NotAChain,
+    /// A chain where a tree is asked for.
+    #[error("recursion.mode = \"chain\" where a tree is needed")]
+    NotATree,
+    /// A tree has leaves made from one base, or leaves of its own, not both and not neither.
+    #[error("recursion needs either \"depth\" or \"leaves\" (or proof files)")]
+    TreeLeaves,
+    /// A leaf that is the proof of another job, outside of a service that knows jobs.
+    #[error("recursion.leaves[{leaf}].job = \"{job}\": no job of this id is known here")]
+    LeafJob {
+        /// Which leaf.
+        leaf: usize,
+        /// The id.
+        job: String,
+    },
     /// Parameters for a layer that there is not.
     #[error("final.fri is given, but recursion.layers = 0 has no last layer; use base.fri")]
     NoLastLayer,
@@ -146,6 +158,21 @@ pub enum ProverError {
         /// What the verifier said.
         source: VerifyError,
     },
+    /// A leaf that should be a finished proof has none, or one that comes to something else.
+    #[error("leaf {leaf}: the finished proof is missing or is of another kind")]
+    LeafProofs {
+        /// Which leaf.
+        leaf: usize,
+    },
+    /// A leaf cannot be brought to the shape of the others.
+    #[error("a leaf has not come to the common shape of the tree after {layers} layers")]
+    Unsettled {
+        /// Layers that were tried.
+        layers: usize,
+    },
+    /// A thread that proved a node panicked: an error of ours.
+    #[error("a node could not be proved: its thread panicked")]
+    Panicked,
     /// A digest that was computed twice came out differently: an error of ours.
     #[error("layer {layer}: circuit and plan disagree about the statement digest")]
     Statement {

@@ -8,6 +8,7 @@ use arbor_circuits::config::{D, DIGEST, FriConfig, RATE};
 use crate::error::ProverError;
 use crate::memory::available_bytes;
 use crate::params::{BaseSpec, ChainSpec, Program};
+use crate::tree::{LeafSpec, ProofSpec, TreeSpec};
 
 /// Bytes of a base-field element.
 const CELL: u64 = 4;
@@ -43,6 +44,67 @@ pub fn estimate(spec: &ChainSpec) -> Estimate {
     Estimate { base_bytes, layer_bytes, peak_bytes: base_bytes.max(layer_bytes) }
 }
 
+/// The estimate of a tree: its largest base, or its merges, of which two may run at a time.
+#[must_use]
+pub fn estimate_tree(spec: &TreeSpec, concurrent_pairs: bool) -> Estimate {
+    let at_a_time = if concurrent_pairs { 2 } else { 1 };
+    let bases = spec.bases().into_iter().map(base_bytes).max().unwrap_or(0);
+    let wraps = spec
+        .bases()
+        .into_iter()
+        .map(|base| {
+            let chain = ChainSpec {
+                base: base.clone(),
+                layers: 2,
+                layer_fri: spec.layer_fri,
+                last_fri: spec.last_fri,
+            };
+            (layer_bytes(&chain, 1), layer_log_height(&chain, 3))
+        })
+        .fold((0, 0), |(bytes, log), (b, l)| (bytes.max(b), log.max(l)));
+    let log_merge = wraps.1 + spec.arity.next_power_of_two().ilog2() as usize;
+    let merge = proof_bytes(LAYER_COLUMNS, log_merge, &spec.layer_fri)
+        .max(proof_bytes(LAYER_COLUMNS, log_merge, &spec.last_fri));
+    let base_bytes = FIXED + at_a_time * bases;
+    let layer_bytes = FIXED + at_a_time * merge.max(wraps.0);
+    Estimate { base_bytes, layer_bytes, peak_bytes: base_bytes.max(layer_bytes) }
+}
+
+/// The estimate of a proof of any form.
+#[must_use]
+pub fn estimate_any(spec: &ProofSpec) -> Estimate {
+    match spec {
+        ProofSpec::Chain(chain) => estimate(chain),
+        ProofSpec::Tree(tree) => estimate_tree(tree, false),
+    }
+}
+
+/// Bytes that deriving the keys of a proof of any form takes.
+#[must_use]
+pub fn derive_any_bytes(spec: &ProofSpec) -> u64 {
+    match spec {
+        ProofSpec::Chain(chain) => derive_bytes(chain),
+        ProofSpec::Tree(tree) => {
+            let nested = tree.leaves.iter().map(|leaf| match leaf {
+                LeafSpec::Base(_) => 0,
+                LeafSpec::Proof(proof) => derive_any_bytes(proof),
+            });
+            let own = estimate_tree(tree, false).layer_bytes;
+            nested.fold(own, u64::max)
+        }
+    }
+}
+
+/// Refuses a tree that would not fit, as [`check_memory`] does a chain.
+///
+/// Errors: [`ProverError::Memory`] with the estimate.
+pub fn check_tree_memory(
+    spec: &TreeSpec,
+    concurrent_pairs: bool,
+) -> Result<Estimate, ProverError> {
+    refuse_beyond(estimate_tree(spec, concurrent_pairs))
+}
+
 /// Bytes that deriving the keys of a chain takes: the circuits of its layers, and of the base where it
 /// has preprocessed columns.
 #[must_use]
@@ -64,7 +126,10 @@ pub fn available_memory() -> Option<u64> {
 ///
 /// Errors: [`ProverError::Memory`] with the estimate.
 pub fn check_memory(spec: &ChainSpec) -> Result<Estimate, ProverError> {
-    let estimate = estimate(spec);
+    refuse_beyond(estimate(spec))
+}
+
+fn refuse_beyond(estimate: Estimate) -> Result<Estimate, ProverError> {
     match available_memory() {
         Some(available) if available < estimate.peak_bytes => {
             Err(ProverError::Memory { needed: estimate.peak_bytes, available })

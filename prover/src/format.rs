@@ -10,9 +10,8 @@ use thiserror::Error;
 
 use crate::error::ProverError;
 use crate::key::to_hex;
-use crate::params::{ChainSpec, Program};
 use crate::proof::{FinalProof, decode};
-use crate::statement::Statement;
+use crate::tree::{ProofSpec, ProofStatement};
 
 /// Version of the format, of the circuits' digests and of the statement's meaning together.
 pub const FORMAT_VERSION: u16 = 1;
@@ -39,7 +38,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { file_bytes: 16 << 20, header_bytes: 64 << 10 }
+        Self { file_bytes: 16 << 20, header_bytes: 4 << 20 }
     }
 }
 
@@ -118,9 +117,9 @@ pub struct Header {
     /// The release of Plonky3 that made the proof.
     pub plonky3: String,
     /// Everything that determines the circuits and the keys.
-    pub spec: ChainSpec,
+    pub spec: ProofSpec,
     /// What the proof says.
-    pub statement: Statement,
+    pub statement: ProofStatement,
     /// Digests of the verifying keys in hexadecimal, the base first.
     pub keys: Vec<String>,
 }
@@ -167,9 +166,7 @@ impl ProofFile {
     ///
     /// Errors: [`FormatError::Proof`].
     pub fn decode_proof(&self) -> Result<FinalProof, FormatError> {
-        let spec = &self.header.spec;
-        let uni = spec.layers == 0 && matches!(spec.base.program, Program::Keccak { .. });
-        let proof = if uni {
+        let proof = if self.header.spec.is_uni() {
             decode(&self.proof).map(FinalProof::Uni)
         } else {
             decode(&self.proof).map(FinalProof::Batch)
@@ -182,8 +179,8 @@ impl ProofFile {
 ///
 /// Errors: the encoders', which have none for these types.
 pub fn encode(
-    spec: &ChainSpec,
-    statement: &Statement,
+    spec: &ProofSpec,
+    statement: &ProofStatement,
     keys: &[Digest],
     proof: &FinalProof,
 ) -> Result<Vec<u8>, ProverError> {

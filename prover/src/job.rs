@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::ParamError;
 use crate::params::ChainSpec;
 use crate::preset::Preset;
+use crate::tree::{ProofSpec, TreeSpec};
 
 /// Everything one job asks for. Unknown fields are errors and numbers are integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -219,6 +220,23 @@ impl Job {
     /// Errors: as [`Self::resolve_with`], and an unknown preset.
     pub fn resolve(&self) -> Result<ChainSpec, ParamError> {
         self.resolve_with(&Preset::named(&self.preset)?)
+    }
+
+    /// Fills in everything that the job leaves open, whether it is a chain or a tree. `finished` are
+    /// proofs that become further leaves of a tree.
+    ///
+    /// Errors: as [`Self::resolve_with`].
+    pub fn resolve_any(
+        &self,
+        preset: &Preset,
+        finished: Vec<ProofSpec>,
+    ) -> Result<ProofSpec, ParamError> {
+        match self.recursion {
+            Recursion::Chain { .. } => self.resolve_with(preset).map(ProofSpec::Chain),
+            Recursion::Tree { .. } => {
+                TreeSpec::resolve(self, preset, finished).map(ProofSpec::Tree)
+            }
+        }
     }
 
     /// Fills in everything that the job leaves open from `preset`.

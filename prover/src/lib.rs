@@ -21,6 +21,8 @@ pub mod preset;
 pub mod proof;
 pub mod report;
 pub mod statement;
+mod step;
+pub mod tree;
 pub mod verify;
 
 pub use cache::Cache;

@@ -153,7 +153,7 @@ impl ChainSpec {
     /// Built-in defaults, then the preset, then the job.
     pub(crate) fn resolve(job: &Job, preset: &Preset) -> Result<Self, ParamError> {
         let Recursion::Chain { layers } = job.recursion else {
-            return Err(ParamError::TreesNotSupported);
+            return Err(ParamError::NotAChain);
         };
         let base = job.base.as_ref().ok_or(ParamError::Missing { parameter: "base" })?;
         if layers == 0 && job.last.fri != FriOverrides::default() {
@@ -163,7 +163,7 @@ impl ChainSpec {
         let layer = FriLayers::defaults().with(&preset.layer, Source::Preset("preset.layer"));
         let last = layer.with(&preset.last, Source::Preset("preset.final"));
         let spec = Self {
-            base: resolve_base(base, &job.fri, preset)?,
+            base: resolve_base(base, &job.fri, preset, Place::Chain)?,
             layers,
             layer_fri: layer.with(&job.fri, common).resolve()?,
             last_fri: last
@@ -208,16 +208,32 @@ impl ChainSpec {
     }
 }
 
+/// Where a base proof stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// At the bottom of a chain.
+    Chain,
+    /// As a leaf of a tree.
+    Leaf,
+}
+
 /// The base proof takes the job's common parameters too: a chain is as strong as its weakest proof.
-fn resolve_base(
+pub(crate) fn resolve_base(
     base: &BaseJob,
     common: &FriOverrides,
     preset: &Preset,
+    place: Place,
 ) -> Result<BaseSpec, ParamError> {
-    let (of_preset, section) = match base {
-        BaseJob::Keccak { .. } => (&preset.base.keccak, "preset.base.keccak"),
-        BaseJob::Fibonacci { .. } => (&preset.base.fibonacci, "preset.base.fibonacci"),
+    let (of_preset, section) = match (base, place) {
+        (BaseJob::Keccak { .. }, _) => (preset.base.keccak, "preset.base.keccak"),
+        (BaseJob::Fibonacci { .. }, Place::Leaf) => {
+            (preset.tree.fibonacci.unwrap_or(preset.base.fibonacci), "preset.tree.fibonacci")
+        }
+        (BaseJob::Fibonacci { .. }, Place::Chain) => {
+            (preset.base.fibonacci, "preset.base.fibonacci")
+        }
     };
+    let of_preset = &of_preset;
     let fri = FriLayers::defaults()
         .with(of_preset, Source::Preset(section))
         .with(common, Source::Job("fri"))

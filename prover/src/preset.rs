@@ -27,6 +27,16 @@ pub struct Preset {
     /// The last layer, where it differs from the others.
     #[serde(rename = "final")]
     pub last: FriOverrides,
+    /// What differs in trees.
+    pub tree: TreePresets,
+}
+
+/// FRI parameters of the leaves of trees, where they differ from those of chains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TreePresets {
+    /// Fibonacci leaves, if they differ.
+    pub fibonacci: Option<FriOverrides>,
 }
 
 /// FRI parameters of the base proofs, by program.

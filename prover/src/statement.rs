@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::base::keccak::max_permutations;
 use crate::params::{ChainSpec, Program};
+use crate::tree::ProofStatement;
 use crate::verify::VerifyFailure;
 
 /// What a proof says: nothing in here is more than the proof binds, except what is called *claimed*.
@@ -154,7 +155,7 @@ impl Expected {
     ///
     /// Errors: [`VerifyFailure::Unexpected`] for the first field that differs, else
     /// [`VerifyFailure::Expectation`] for a field that no such statement has.
-    pub fn check(&self, statement: &Statement) -> Result<(), VerifyFailure> {
+    pub fn check(&self, statement: &ProofStatement) -> Result<(), VerifyFailure> {
         let actual = serde_json::to_value(statement)
             .map_err(|error| VerifyFailure::Expectation { reason: error.to_string() })?;
         let mut unknown = None;

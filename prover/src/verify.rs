@@ -4,32 +4,35 @@
 //! is expected, the keys (derived from the parameters, never read from the file), the digests of every
 //! layer, and the last proof. That proof vouches for all below it.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arbor_circuits::config::F;
+use arbor_circuits::config::{F, FriConfig};
 use arbor_circuits::error::VerifyError;
 use serde::Serialize;
 use thiserror::Error;
 
 use crate::cache::Cache;
-use crate::chain::{PreparedChain, prepare};
 use crate::clock::millis;
 use crate::error::{ParamError, ProverError};
-use crate::estimate::derive_bytes;
+use crate::estimate::derive_any_bytes;
 use crate::format::{FormatError, Limits, ProofFile, ReadError};
 use crate::key::to_hex;
 use crate::observer::{Observer, Silent};
-use crate::params::{ChainSpec, Program};
+use crate::params::{BaseSpec, Program};
 use crate::proof::FinalProof;
-use crate::statement::{Expected, Statement};
+use crate::statement::Expected;
+use crate::tree::{LeafSpec, MAX_LEAVES, PreparedProof, ProofSpec, ProofStatement};
 
 /// Rows of a base table for whose key the verifier commits to nothing: all that the field allows.
 pub const DEFAULT_MAX_ROWS: usize = 1 << 23;
 /// Rows of a base table that the verifier commits to itself in order to derive its key.
 pub const DEFAULT_MAX_COMMITTED_ROWS: usize = 1 << 20;
+/// Distinct base keys and FRI parameters: a verifier compiles and commits to circuits for each.
+const MAX_DISTINCT: u64 = 64;
 /// Memory to derive the keys, estimated before it is taken.
 pub const DEFAULT_MAX_DERIVE_BYTES: u64 = 4 << 30;
 
@@ -53,7 +56,7 @@ pub struct VerifyOptions {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verified {
     /// What was proved.
-    pub statement: Statement,
+    pub statement: ProofStatement,
     /// Digests of the verifying keys in hexadecimal, derived here, the base first.
     pub keys: Vec<String>,
     /// Digest of the whole statement, in hexadecimal: the last layer's public values.
@@ -215,12 +218,12 @@ pub fn verify_bytes(
     }
     let proof = file.decode_proof()?;
     let start = Instant::now();
-    let chain = derive(spec, cache)?;
-    check_keys(&file, &chain)?;
+    let prepared = derive(spec, cache)?;
+    check_keys(&file, &prepared)?;
     let derive_ms = millis(start.elapsed());
     let start = Instant::now();
-    let public_values = spec.base.program.public_values(statement.result());
-    let node_digest = check_proof(&chain, &proof, &public_values)?;
+    let publics = public_values(spec, &statement);
+    let node_digest = check_proof(&prepared, &proof, &publics)?;
     let verify_ms = millis(start.elapsed());
     Ok(Verified {
         statement,
@@ -234,33 +237,71 @@ pub fn verify_bytes(
 }
 
 /// Refuses what would cost too much, before any of it is spent.
-fn check_limits(spec: &ChainSpec, options: &VerifyOptions) -> Result<(), VerifyFailure> {
+fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), VerifyFailure> {
     spec.validate().map_err(|source| VerifyFailure::Parameters { source })?;
-    let default = match spec.base.program {
-        Program::Keccak { .. } => DEFAULT_MAX_ROWS,
-        Program::Fibonacci { .. } => DEFAULT_MAX_COMMITTED_ROWS,
-    };
-    let max_rows = options.max_rows.unwrap_or(default) as u64;
-    at_most("rows of the base", 1 << spec.base.log_height(), max_rows)?;
-    at_most("leaves", 1, options.max_leaves.map_or(u64::MAX, |leaves| leaves as u64))?;
+    for base in spec.bases() {
+        let default = match base.program {
+            Program::Keccak { .. } => DEFAULT_MAX_ROWS,
+            Program::Fibonacci { .. } => DEFAULT_MAX_COMMITTED_ROWS,
+        };
+        let max_rows = options.max_rows.unwrap_or(default) as u64;
+        at_most("rows of the base", 1 << base.log_height(), max_rows)?;
+    }
+    let distinct = distinct_circuits(spec);
+    at_most("distinct base keys and FRI parameters", distinct.len() as u64, MAX_DISTINCT)?;
+    let max_rows = options.max_rows.unwrap_or(DEFAULT_MAX_COMMITTED_ROWS) as u64;
+    let rows = distinct.iter().filter_map(|(base, _)| committed_rows(base)).sum();
+    at_most("rows of all distinct bases", rows, max_rows)?;
+    let max_leaves = options.max_leaves.unwrap_or(MAX_LEAVES) as u64;
+    at_most("leaves", spec.num_leaves() as u64, max_leaves)?;
     let max_bytes = options.max_derive_bytes.unwrap_or(DEFAULT_MAX_DERIVE_BYTES);
-    at_most("bytes of memory to derive its keys", derive_bytes(spec), max_bytes)
+    at_most("bytes of memory to derive its keys", derive_any_bytes(spec), max_bytes)
+}
+
+/// Every base key below, with the FRI parameters of the layer over it: each costs a circuit or more.
+fn distinct_circuits(spec: &ProofSpec) -> HashSet<(BaseSpec, FriConfig)> {
+    match spec {
+        ProofSpec::Chain(chain) => {
+            HashSet::from([(chain.base.without_inputs(), *chain.fri_of(chain.layers.min(1)))])
+        }
+        ProofSpec::Tree(tree) => {
+            let leaves = tree.leaves.iter();
+            leaves
+                .flat_map(|leaf| match leaf {
+                    LeafSpec::Base(base) => HashSet::from([(base.without_inputs(), tree.layer_fri)]),
+                    LeafSpec::Proof(proof) => distinct_circuits(proof),
+                })
+                .collect()
+        }
+    }
+}
+
+/// Rows that the verifier commits to for the key of a base.
+fn committed_rows(base: &BaseSpec) -> Option<u64> {
+    matches!(base.program, Program::Fibonacci { .. }).then(|| 1 << base.log_height())
 }
 
 fn at_most(what: &'static str, got: u64, limit: u64) -> Result<(), VerifyFailure> {
     if got <= limit { Ok(()) } else { Err(VerifyFailure::OverLimit { what, got, limit }) }
 }
 
-/// The statement that follows from the parameters; only the result is the file's to say.
-fn check_statement(file: &ProofFile) -> Result<Statement, VerifyFailure> {
+/// The statement that follows from the parameters; only the results are the file's to say.
+fn check_statement(file: &ProofFile) -> Result<ProofStatement, VerifyFailure> {
     let spec = &file.header.spec;
-    let statement = Statement::new(spec, file.header.statement.result());
-    let reduced = statement.result().is_none_or(is_reduced);
+    let results = file.header.statement.results();
+    let reduced = results.iter().flatten().all(|&result| is_reduced(result));
+    let statement = ProofStatement::new(spec, &mut results.into_iter());
     if reduced && statement == file.header.statement {
         Ok(statement)
     } else {
         Err(VerifyFailure::Statement)
     }
+}
+
+/// Public values of every base, in order.
+fn public_values(spec: &ProofSpec, statement: &ProofStatement) -> Vec<Vec<F>> {
+    let bases = spec.bases().into_iter().zip(statement.results());
+    bases.map(|(base, result)| base.program.public_values(result)).collect()
 }
 
 /// Whether a number is the canonical form of a field element: otherwise one proof would prove two.
@@ -269,40 +310,42 @@ fn is_reduced(value: u32) -> bool {
     value < F::ORDER_U32
 }
 
-fn derive(spec: &ChainSpec, cache: &Cache) -> Result<PreparedChain, VerifyFailure> {
+fn derive(spec: &ProofSpec, cache: &Cache) -> Result<PreparedProof, VerifyFailure> {
     let observer: Arc<dyn Observer> = Arc::new(Silent);
-    prepare(spec, cache, &observer).map_err(|error| match error {
+    PreparedProof::prepare(spec, cache, &observer).map_err(|error| match error {
         ProverError::Param(source) => VerifyFailure::Parameters { source },
         error => VerifyFailure::Derive { reason: error.to_string() },
     })
 }
 
-fn check_keys(file: &ProofFile, chain: &PreparedChain) -> Result<(), VerifyFailure> {
-    let (expected, got) = (chain.keys().len(), file.header.keys.len());
+fn check_keys(file: &ProofFile, prepared: &PreparedProof) -> Result<(), VerifyFailure> {
+    let keys = prepared.keys();
+    let (expected, got) = (keys.len(), file.header.keys.len());
     if expected != got {
         return Err(VerifyFailure::KeyCount { expected, got });
     }
-    let pairs = chain.keys().iter().zip(&file.header.keys);
+    let pairs = keys.iter().zip(&file.header.keys);
     match pairs.map(|(key, text)| to_hex(key) == *text).position(|same| !same) {
         Some(layer) => Err(VerifyFailure::Key { layer }),
         None => Ok(()),
     }
 }
 
-/// Verifies the last proof against the digests that the plan gives, and gives the last of them.
+/// Verifies the last proof against the digest that the plan gives, and gives that digest.
 fn check_proof(
-    chain: &PreparedChain,
+    prepared: &PreparedProof,
     proof: &FinalProof,
-    public_values: &[F],
+    publics: &[Vec<F>],
 ) -> Result<String, VerifyFailure> {
-    let digests = chain.statement_digests(public_values);
-    let digest = digests[digests.len() - 1];
-    let verify = || match (chain.last(), proof) {
-        (Some(layer), FinalProof::Batch(proof)) => layer.verify(proof, &digest),
-        (Some(_), FinalProof::Uni(_)) => Err(VerifyError::Rejected {
+    let digest = prepared.statement_digest(&mut publics.iter().cloned());
+    let verify = || match (prepared.last(), prepared.base(), proof) {
+        (Some(layer), _, FinalProof::Batch(proof)) => layer.verify(proof, &digest),
+        (None, Some(base), proof) => {
+            base.verify(proof, publics.first().map_or(&[][..], Vec::as_slice))
+        }
+        _ => Err(VerifyError::Rejected {
             reason: "the proof is of the other proof system".to_owned(),
         }),
-        (None, proof) => chain.base().verify(proof, public_values),
     };
     // Plonky3 checks shapes, and so do we. Should a shape slip through both, the panic of an
     // indexing error must not take down a server: it is one more way to be invalid.

@@ -214,7 +214,7 @@ fn an_observer_sees_the_chain_and_can_stop_it() -> Outcome {
     let result = chain::prove(&spec(BaseJob::fibonacci(2, 0, 1), 2)?, &Cache::new(), &observer);
     assert!(result.is_err_and(|error| error.exit_code() == 130));
     let notes = counting.0.lock().map_err(|error| error.to_string())?;
-    let order = ["prepared 0", "prepared 1", "base 0", "finished 0", "layer 1", "finished 1"];
+    let order = ["prepared 0", "base 0", "finished 0", "prepared 1", "layer 1", "finished 1"];
     let seen: Vec<&str> =
         notes.iter().map(String::as_str).filter(|note| order.contains(note)).collect();
     assert_eq!(seen, order);

@@ -41,6 +41,7 @@ impl Program {
 }
 
 /// The key of a base computation: its size and its parameters, without inputs.
+#[expect(clippy::large_enum_variant, reason = "there is one for each chain")]
 pub enum PreparedBase {
     /// Keccak-f permutations.
     Keccak(KeccakBase),

@@ -149,7 +149,7 @@ fn prepare_layer(
     let start = Instant::now();
     let fri = *spec.fri_of(layer);
     let (circuit, fresh) = cache
-        .layer(child, fri, min_log_height, || observer.preparing(layer))
+        .layer(std::slice::from_ref(child), fri, min_log_height, || observer.preparing(layer))
         .map_err(compile_error(layer))?;
     let prepare_ms = if fresh { millis(start.elapsed()) } else { 0.0 };
     let key = circuit.key_digest();

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use arbor_prover::format::{self, FORMAT_VERSION};
-use arbor_prover::{Limits, ProofFile, VerifyFailure};
+use arbor_prover::tree::ProofSpec;
+use arbor_prover::{ChainSpec, Limits, ProofFile, VerifyFailure};
 use clap::Args;
 
 use super::Format;
@@ -41,14 +42,7 @@ fn print(file: &ProofFile, bytes: usize) -> Result<(), CliError> {
     for line in header.statement.lines() {
         output::line(line)?;
     }
-    for layer in 0..=header.spec.layers {
-        let name = if layer == 0 { "base".to_owned() } else { format!("layer {layer}") };
-        output::line(format_args!("{name}: {}", output::fri(header.spec.fri_of(layer))))?;
-        if layer == 3 && header.spec.layers > 4 {
-            output::line("…")?;
-            break;
-        }
-    }
+    print_parameters(&header.spec)?;
     for key in &header.keys {
         output::line(format_args!("key {key}"))?;
     }
@@ -57,4 +51,26 @@ fn print(file: &ProofFile, bytes: usize) -> Result<(), CliError> {
         header.plonky3,
         file.proof.len()
     ))
+}
+
+/// FRI parameters of every proof below.
+fn print_parameters(spec: &ProofSpec) -> Result<(), CliError> {
+    match spec {
+        ProofSpec::Chain(chain) => print_chain(chain),
+        ProofSpec::Tree(tree) => {
+            output::line(format_args!("layers: {}", output::fri(&tree.layer_fri)))?;
+            output::line(format_args!("root: {}", output::fri(&tree.last_fri)))
+        }
+    }
+}
+
+fn print_chain(spec: &ChainSpec) -> Result<(), CliError> {
+    for layer in 0..=spec.layers {
+        let name = if layer == 0 { "base".to_owned() } else { format!("layer {layer}") };
+        output::line(format_args!("{name}: {}", output::fri(spec.fri_of(layer))))?;
+        if layer == 3 && spec.layers > 4 {
+            return output::line("…");
+        }
+    }
+    Ok(())
 }

@@ -12,10 +12,10 @@ fn main() {
 
 /// The commit that is checked out, if this is a checkout and git is there to say so.
 fn commit() -> Option<String> {
-    // `logs/HEAD` changes with every commit; a source archive has neither.
-    let log = Path::new("../.git/logs/HEAD");
-    if log.exists() {
-        println!("cargo::rerun-if-changed={}", log.display());
+    // A source archive has no `.git`. `logs/HEAD` changes with every commit, and while it is not there
+    // yet, cargo asks again each time.
+    if Path::new("../.git").exists() {
+        println!("cargo::rerun-if-changed=../.git/logs/HEAD");
     }
     let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

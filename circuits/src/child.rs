@@ -7,14 +7,17 @@ use p3_air::{Air, BaseAir};
 use p3_batch_stark::BatchShape;
 use p3_commit::PolynomialSpace;
 use p3_field::coset::TwoAdicMultiplicativeCoset;
-use p3_field::{PrimeCharacteristicRing, TwoAdicField};
+use p3_field::{BasedVectorSpace, PrimeCharacteristicRing, TwoAdicField};
 use p3_fri::{FriShape, PcsShape, fold_schedule};
-use p3_lookup::{InteractionSymbolicBuilder, Kind, LogUpGadget, Lookup, Lookups};
+use p3_lookup::{
+    InteractionSymbolicBuilder, Kind, LogUpGadget, Lookup, Lookups, check_multiplicity_height_bound,
+};
 use p3_uni_stark::StarkShape;
 
 use crate::compiler::constraints::{Constraint, batch_constraints, uni_constraints};
 use crate::config::{BatchProof, Cap, D, Digest, EF, F, FriConfig, UniProof};
 use crate::error::CompileError;
+use crate::fingerprint::fingerprint;
 use crate::statement;
 
 /// Which verifier a proof is for.
@@ -197,6 +200,7 @@ impl ChildShape {
         check_heights(log_heights, fri)?;
         let lookups: Vec<_> =
             airs.iter().zip(log_heights).map(|(air, &h)| packed_lookups(air, h)).collect();
+        check_multiplicities(&lookups, log_heights)?;
         let (bus_ids, num_buses, widest) = number_buses(&lookups);
         let mut instances = Vec::with_capacity(airs.len());
         for (i, (air, &log_height)) in airs.iter().zip(log_heights).enumerate() {
@@ -213,7 +217,7 @@ impl ChildShape {
         }
         let publics: usize = instances.iter().map(|instance| instance.num_publics).sum();
         let preprocessed = instances.iter().any(|instance| instance.preprocessed_width > 0);
-        if preprocessed && publics % D != 0 {
+        if preprocessed && !publics.is_multiple_of(D) {
             return Err(CompileError::PublicValueAlignment { got: publics });
         }
         let seed = recorded(|sponge| {
@@ -274,8 +278,7 @@ impl ChildShape {
     }
 
     /// Digest of the shape: seeds (widths, counts, openings, schedule), heights, grinding, caps, the
-    /// level, and counts of the constraints. Part of every verifying key's digest.
-    #[must_use]
+    /// level, and a fingerprint of the constraints. Part of every verifying key's digest.
     pub fn digest(&self) -> Digest {
         self.inner.digest
     }
@@ -321,7 +324,11 @@ impl Inner {
             input.push(F::from_usize(part.len()));
             input.extend(part);
         }
-        input.extend(self.instances.iter().flat_map(|i| i.periodic.iter().flatten()));
+        for instance in &self.instances {
+            input.extend(instance.periodic.iter().flatten());
+            let constraints = fingerprint(&instance.constraints);
+            input.extend_from_slice(constraints.as_basis_coefficients_slice());
+        }
         statement::squeeze(&input)
     }
 
@@ -390,7 +397,33 @@ pub(crate) fn trace_domain(log_height: usize) -> TwoAdicMultiplicativeCoset<F> {
     TwoAdicMultiplicativeCoset::new(F::ONE, log_height).expect("the height was checked")
 }
 
+/// What the heights and the caps do not decide: parameters that Plonky3 refuses or panics on, and
+/// proofs of work of more bits than two rows of H decompose.
+fn check_parameters(fri: &FriConfig) -> Result<(), CompileError> {
+    let limits = [
+        ("num_queries", fri.num_queries, 1..=usize::MAX, "at least 1"),
+        ("max_log_arity", fri.max_log_arity, 1..=usize::MAX, "at least 1"),
+        ("log_blowup", fri.log_blowup, 1..=F::TWO_ADICITY - 1, "1 to 23"),
+        ("batch_pow_bits", fri.batch_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
+        ("lookup_pow_bits", fri.lookup_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
+        ("ood_pow_bits", fri.ood_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
+        ("commit_pow_bits", fri.commit_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
+        ("query_pow_bits", fri.query_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
+    ];
+    for (parameter, got, range, allowed) in limits {
+        if !range.contains(&got) {
+            return Err(CompileError::Unsupported { parameter, got, allowed: allowed.into() });
+        }
+    }
+    Ok(())
+}
+
 fn check_heights(log_heights: &[usize], fri: &FriConfig) -> Result<(), CompileError> {
+    check_parameters(fri)?;
+    if log_heights.is_empty() {
+        let allowed = "at least 1".into();
+        return Err(CompileError::Unsupported { parameter: "tables", got: 0, allowed });
+    }
     let maximum = F::TWO_ADICITY - fri.log_blowup;
     for &log_height in log_heights {
         if log_height > maximum {
@@ -431,6 +464,8 @@ fn check_heights(log_heights: &[usize], fri: &FriConfig) -> Result<(), CompileEr
 
 /// Two rows of H decompose an index, of which the eight lowest bits always belong to it.
 pub(crate) const MIN_INDEX_BITS: usize = 8;
+/// And they take no more than these.
+const MAX_INDEX_BITS: usize = 24;
 
 fn check_chunks(log_chunks: usize, fri: &FriConfig) -> Result<(), CompileError> {
     if log_chunks <= fri.log_blowup {
@@ -469,6 +504,16 @@ fn packed_lookups<A: Air<InteractionSymbolicBuilder<F, EF>>>(
     unpacked.pack_same_bus_with_degree((1 << log_chunks) + 1, |lookup| {
         LogUpGadget::new().constraint_degree_with_transition(lookup, transition)
     })
+}
+
+/// Multiplicities on a bus must not add up to the characteristic, or a sum of them could vanish.
+fn check_multiplicities(
+    lookups: &[Lookups<F>],
+    log_heights: &[usize],
+) -> Result<(), CompileError> {
+    let heights: Vec<usize> = log_heights.iter().map(|log_height| 1 << log_height).collect();
+    check_multiplicity_height_bound(lookups, &heights)
+        .map_err(|error| CompileError::Multiplicities { reason: error.to_string() })
 }
 
 /// The bus of each LogUp column, the number of buses and the width of the widest message, as

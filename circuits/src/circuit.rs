@@ -199,7 +199,6 @@ impl PreparedCircuit {
     }
 
     /// Digest of the verifying key.
-    #[must_use]
     pub fn key_digest(&self) -> Digest {
         self.committed.key_digest()
     }

@@ -36,6 +36,20 @@ pub enum CompileError {
         /// Their number.
         got: usize,
     },
+    /// The lookups of a child could balance by wrapping around the field.
+    #[error("the lookups are not sound at these heights: {reason}")]
+    Multiplicities {
+        /// What Plonky3 said.
+        reason: String,
+    },
+    /// More values on the bus than it has addresses for.
+    #[error("the circuit needs {got} bus addresses, there are {maximum}")]
+    Addresses {
+        /// Values that the program writes.
+        got: usize,
+        /// Addresses below those of indexed tables.
+        maximum: usize,
+    },
     /// The commitment scheme refused the preprocessed columns.
     #[error("the preprocessed columns cannot be committed: {reason}")]
     Preprocessed {

@@ -63,7 +63,6 @@ pub struct Filled {
 
 impl Filled {
     /// The tables and the digest that they state.
-    #[must_use]
     pub const fn parts(&self) -> (&Traces, &Digest) {
         (&self.traces, &self.digest)
     }
@@ -115,7 +114,6 @@ impl PreparedLayer {
     }
 
     /// Digest of the verifying key.
-    #[must_use]
     pub fn key_digest(&self) -> Digest {
         self.committed.key_digest()
     }

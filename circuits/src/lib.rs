@@ -10,6 +10,7 @@ pub mod compiler;
 pub mod config;
 pub mod error;
 pub mod filler;
+pub mod fingerprint;
 pub mod layer;
 pub mod program;
 pub mod statement;

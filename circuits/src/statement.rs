@@ -29,7 +29,6 @@ pub struct Slot {
 }
 
 /// Digest of a verifying key: the shape of its proofs and, if any, their preprocessed columns.
-#[must_use]
 pub fn key_digest(shape: &Digest, preprocessed: Option<&Cap>) -> Digest {
     let cap = preprocessed.map_or(&[][..], |cap| cap.roots());
     let mut input =
@@ -40,7 +39,6 @@ pub fn key_digest(shape: &Digest, preprocessed: Option<&Cap>) -> Digest {
 }
 
 /// Statement digest of a base proof with these public values.
-#[must_use]
 pub fn leaf_digest(public_values: &[F]) -> Digest {
     let len = F::from_usize(public_values.len());
     let mut input = vec![F::from_u32(TAG_LEAF), F::from_u32(FORMAT), len, F::ZERO];
@@ -49,7 +47,6 @@ pub fn leaf_digest(public_values: &[F]) -> Digest {
 }
 
 /// Statement digest of a layer over `slots`: its eight public values.
-#[must_use]
 pub fn node_digest(slots: &[Slot]) -> Digest {
     let arity = F::from_usize(slots.len());
     let mut input = vec![F::from_u32(TAG_NODE), F::from_u32(FORMAT), arity, F::ZERO];

@@ -6,7 +6,7 @@ mod common;
 use arbor_circuits::child::ChildShape;
 use arbor_circuits::config::FriConfig;
 use arbor_circuits::error::CompileError;
-use common::airs::SampleAir;
+use common::airs::{BatchAir, SampleAir};
 use common::{Fibonacci, TINY, wrap};
 
 /// A Fibonacci proof with these parameters, over the fewest rows that they allow.
@@ -118,17 +118,29 @@ fn what_does_not_fit_is_refused_by_name() {
 }
 
 #[test]
+fn what_native_code_refuses_or_cannot_sample_is_refused_by_name() {
+    names(&refused(9, 2, FriConfig { num_queries: 0, ..TINY }), "num_queries", 0);
+    names(&refused(9, 2, FriConfig { max_log_arity: 0, ..TINY }), "max_log_arity", 0);
+    for log_blowup in [0, 24, 100] {
+        names(&refused(9, 2, FriConfig { log_blowup, ..TINY }), "log_blowup", log_blowup);
+    }
+    let sites = ["batch", "lookup", "ood", "commit", "query"];
+    for (site, name) in sites.into_iter().enumerate() {
+        let error = refused(9, 2, with_pow(site, 25, TINY));
+        names(&error, &format!("{name}_pow_bits"), 25);
+    }
+    let none = ChildShape::batch::<BatchAir>(&[], &[], &TINY).expect_err("no table");
+    names(&none, "tables", 0);
+}
+
+#[test]
 fn heights_beyond_two_adicity_are_refused() {
     for log_blowup in 1..=4 {
         let fri = FriConfig { log_blowup, ..TINY };
         let maximum = 24 - log_blowup;
         let error = refused(maximum + 1, 2, fri);
-        let expected = CompileError::TooTall {
-            table: "trace",
-            log_height: maximum + 1,
-            log_blowup,
-            maximum,
-        };
+        let expected =
+            CompileError::TooTall { table: "trace", log_height: maximum + 1, log_blowup, maximum };
         assert_eq!(error, expected);
         let air = SampleAir::new(maximum, 2);
         ChildShape::uni(&air, maximum, &fri).expect("the tallest trace that there is");

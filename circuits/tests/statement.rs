@@ -118,10 +118,7 @@ impl Layer {
 #[test]
 fn the_statement_of_a_layer_is_taken_as_it_is() {
     let below = Layer::over_fibonacci(5);
-    let key = key_digest(
-        &below.prepared.shape().digest(),
-        Some(below.prepared.preprocessed_cap()),
-    );
+    let key = key_digest(&below.prepared.shape().digest(), Some(below.prepared.preprocessed_cap()));
     assert_eq!(key, below.prepared.key_digest());
     states(below.prepared.shape(), below.input(), below.slot(), "a layer");
 }

@@ -211,6 +211,8 @@ fn prove_and_verify(name: &str, base: BaseJob, args: &RecursionArgs) -> Result<(
     args.check_supported()?;
     args.lanes.explain();
     let spec = args.spec(base)?;
+    let file = args.out.clone().unwrap_or_else(|| format!("{name}.arbor").into());
+    output::check_writable(&file)?;
     let cache = Cache::new();
     let proof = prove(&spec, &cache)?;
     let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
@@ -220,7 +222,6 @@ fn prove_and_verify(name: &str, base: BaseJob, args: &RecursionArgs) -> Result<(
         output::line(line)?;
     }
     output::line(format_args!("verified in {:.1} ms", verified.verify_ms))?;
-    let file = args.out.clone().unwrap_or_else(|| format!("{name}.arbor").into());
     let bytes = interrupt::uninterrupted(|| proof.write(&file))?;
     output::line(format_args!("wrote {} ({bytes} bytes)", file.display()))?;
     output::line(format_args!(

@@ -65,6 +65,15 @@ fn what_does_not_exist_is_refused_by_name() {
 }
 
 #[test]
+fn an_output_that_cannot_be_written_is_refused_before_the_work() {
+    let output = run("recursive_keccak", "-n 100000 --log-blowup 1 --out /nowhere/x.arbor");
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = text(&output.stderr);
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.contains("/nowhere/x.arbor") && output.stdout.is_empty(), "{stderr}");
+}
+
+#[test]
 fn help_says_where_defaults_are_tuned() {
     let output = run("recursive_keccak", "--help");
     assert!(text(&output.stdout).matches("tuned").count() >= 3);

@@ -8,6 +8,7 @@ use arbor_circuits::config::{D, DIGEST, FriConfig, RATE};
 use crate::error::ProverError;
 use crate::memory::available_bytes;
 use crate::params::{BaseSpec, ChainSpec, Program};
+use crate::report::TableReport;
 use crate::tree::{LeafSpec, ProofSpec, TreeSpec};
 
 /// Bytes of a base-field element.
@@ -77,6 +78,22 @@ pub fn estimate_any(spec: &ProofSpec) -> Estimate {
         ProofSpec::Chain(chain) => estimate(chain),
         ProofSpec::Tree(tree) => estimate_tree(tree, false),
     }
+}
+
+/// The estimate of one base proof.
+#[must_use]
+pub fn estimate_base(base: &BaseSpec) -> u64 {
+    FIXED + base_bytes(base)
+}
+
+/// The estimate of one layer whose tables are known.
+#[must_use]
+pub fn estimate_tables(tables: &[TableReport], fri: &FriConfig) -> u64 {
+    let bytes = tables.iter().map(|table| {
+        let online = table.lde_cells >> (table.log_height + fri.log_blowup);
+        proof_bytes(online + table.preprocessed as u64, table.log_height, fri)
+    });
+    FIXED + bytes.sum::<u64>()
 }
 
 /// Bytes that deriving the keys of a proof of any form takes.

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::{Arc, Mutex};
 
 use arbor_circuits::config::F;
+use arbor_prover::tree::ProofStatement;
 use arbor_prover::{
     BaseJob, Cache, ChainProof, ChainSpec, Expected, Job, Observer, PreparedInfo, ProofFile,
     Silent, VerifyFailure, VerifyOptions, chain, format, verify_bytes,
@@ -73,7 +74,7 @@ fn fibonacci_chains_verify_from_their_bytes() -> Outcome {
             let options =
                 VerifyOptions { expect: Some(Expected::from_json(&expect)?), ..Default::default() };
             let verified = verify_bytes(&proof.to_bytes()?, &options, &Cache::new())?;
-            assert_eq!(verified.statement, proof.statement);
+            assert_eq!(verified.statement, proof.statement.clone().into());
             assert_eq!(verified.keys.len(), layers + 1);
         }
     }
@@ -86,7 +87,7 @@ fn keccak_base_proofs_verify_from_their_bytes() -> Outcome {
     for n in [1, 2, 100] {
         let proof = prove(&spec(BaseJob::keccak(n, 5), 0)?, &cache)?;
         let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
-        assert_eq!(verified.statement, proof.statement);
+        assert_eq!(verified.statement, proof.statement.clone().into());
         let other = ProofFile::parse(&proof.to_bytes()?, &Default::default())?;
         for at in (0..other.proof.len()).step_by(1 + other.proof.len() / 50) {
             let mut changed = other.proof.clone();
@@ -105,7 +106,7 @@ fn keccak_chains_verify_from_their_bytes() -> Outcome {
     for (n, layers) in [(1, 2), (2, 1)] {
         let proof = prove(&spec(BaseJob::keccak(n, 5), layers)?, &cache)?;
         let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
-        assert_eq!(verified.statement, proof.statement);
+        assert_eq!(verified.statement, proof.statement.clone().into());
     }
     Ok(())
 }
@@ -130,7 +131,8 @@ fn the_last_layer_may_have_parameters_of_its_own() -> Outcome {
     let cache = Cache::new();
     let proof = prove(&job.resolve()?, &cache)?;
     let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
-    assert_eq!(verified.statement.fri.last.map(|fri| fri.log_blowup), Some(4));
+    let ProofStatement::Chain(statement) = verified.statement else { panic!("a chain was proved") };
+    assert_eq!(statement.fri.last.map(|fri| fri.log_blowup), Some(4));
     Ok(())
 }
 
@@ -154,7 +156,7 @@ fn a_proof_under_another_statement_is_invalid() -> Outcome {
         let proof = prove(&spec(BaseJob::fibonacci(10, 0, 1), layers)?, &cache)?;
         let file = ProofFile::parse(&proof.to_bytes()?, &Default::default())?;
         let mut header = file.header;
-        header.statement = arbor_prover::Statement::new(&header.spec, Some(54));
+        header.statement = ProofStatement::new(&header.spec, &mut [Some(54)].into_iter());
         let bytes = format::assemble(&header, &file.proof)?;
         let result = verify_bytes(&bytes, &VerifyOptions::default(), &cache);
         assert!(matches!(result, Err(VerifyFailure::Rejected { .. })), "{result:?}");

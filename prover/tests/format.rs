@@ -3,9 +3,10 @@
 use std::error::Error;
 
 use arbor_prover::format::{MAGIC, PLONKY3_VERSION, assemble, read_file, write_file};
+use arbor_prover::tree::{ProofSpec, ProofStatement};
 use arbor_prover::{
-    BaseJob, Cache, Expected, FailureClass, FormatError, Header, Job, Limits, ProofFile, Statement,
-    VerifyFailure, VerifyOptions, verify_bytes,
+    BaseJob, Cache, ChainSpec, Expected, FailureClass, FormatError, Header, Job, Limits, ProofFile,
+    Statement, VerifyFailure, VerifyOptions, verify_bytes,
 };
 
 /// A well-formed file whose proof is no proof.
@@ -13,11 +14,19 @@ fn container() -> Result<Vec<u8>, Box<dyn Error>> {
     let spec = Job::chain(BaseJob::fibonacci(10, 0, 1), 2).resolve()?;
     let header = Header {
         plonky3: PLONKY3_VERSION.to_owned(),
-        statement: Statement::new(&spec, Some(55)),
-        spec,
+        statement: Statement::new(&spec, Some(55)).into(),
+        spec: ProofSpec::Chain(spec),
         keys: vec!["0".repeat(64); 3],
     };
     Ok(assemble(&header, &[7; 40])?)
+}
+
+/// The chain that a header is of.
+fn chain_of(header: &mut Header) -> &mut ChainSpec {
+    match &mut header.spec {
+        ProofSpec::Chain(chain) => chain,
+        ProofSpec::Tree(tree) => panic!("a tree: {tree:?}"),
+    }
 }
 
 fn failure(bytes: &[u8]) -> VerifyFailure {
@@ -40,7 +49,7 @@ fn a_file_is_read_as_it_was_written() -> Result<(), Box<dyn Error>> {
     let bytes = container()?;
     let file = ProofFile::parse(&bytes, &Limits::default())?;
     assert_eq!(file.proof, vec![7; 40]);
-    assert_eq!(file.header.statement.result(), Some(55));
+    assert_eq!(file.header.statement.results(), [Some(55)]);
     assert_eq!(assemble(&file.header, &file.proof)?, bytes);
     Ok(())
 }
@@ -121,15 +130,15 @@ fn a_sealed_file_with_wrong_contents_is_refused() -> Result<(), Box<dyn Error>> 
     assert!(matches!(failure(&container()?), VerifyFailure::Format(FormatError::Proof { .. })));
 
     let mut other = file.header.clone();
-    other.spec.layers = 3;
+    chain_of(&mut other).layers = 3;
     assert!(matches!(failure(&assemble(&other, &[])?), VerifyFailure::Statement));
 
     let mut unreduced = file.header.clone();
-    unreduced.statement = Statement::new(&unreduced.spec, Some(u32::MAX));
+    unreduced.statement = ProofStatement::new(&unreduced.spec, &mut [Some(u32::MAX)].into_iter());
     assert!(matches!(failure(&assemble(&unreduced, &[])?), VerifyFailure::Statement));
 
     let mut costly = file.header.clone();
-    costly.spec.layer_fri.num_queries = 100_000;
+    chain_of(&mut costly).layer_fri.num_queries = 100_000;
     assert_eq!(failure(&assemble(&costly, &[])?).exit_code(), 3);
 
     let mut later = file.header;
@@ -162,7 +171,7 @@ fn limits_of_the_verifier_come_before_its_work() -> Result<(), Box<dyn Error>> {
 #[test]
 fn expectations_may_be_partial_but_not_wrong() -> Result<(), Box<dyn Error>> {
     let spec = Job::chain(BaseJob::fibonacci(10, 0, 1), 2).resolve()?;
-    let statement = Statement::new(&spec, Some(55));
+    let statement = ProofStatement::Chain(Statement::new(&spec, Some(55)));
     let check = |text: &str| Expected::from_json(text).and_then(|e| e.check(&statement));
     for fits in [
         "{}",

@@ -21,6 +21,22 @@ pub enum CliError {
     /// A file is not a valid proof.
     #[error(transparent)]
     Verify(#[from] VerifyFailure),
+    /// A proof that was to become a leaf is not valid, or cannot be read.
+    #[error("leaf {}: {source}", path.display())]
+    Leaf {
+        /// The file.
+        path: PathBuf,
+        /// Why it is not accepted.
+        source: VerifyFailure,
+    },
+    /// A leaf that the proof does not have.
+    #[error("--leaf {leaf}: the proof has {leaves} leaves, counted from 0")]
+    NoSuchLeaf {
+        /// As asked for.
+        leaf: usize,
+        /// How many there are.
+        leaves: usize,
+    },
     /// Something named in the interface that does not exist yet.
     #[error("{what} is not supported yet")]
     NotYet {
@@ -105,7 +121,7 @@ impl CliError {
         match self {
             Self::Param(error) => error.exit_code(),
             Self::Prover(error) => error.exit_code(),
-            Self::Verify(error) => error.exit_code(),
+            Self::Verify(source) | Self::Leaf { source, .. } => source.exit_code(),
             _ => EXIT_USAGE,
         }
     }

@@ -1,6 +1,7 @@
 //! What goes to standard output: JSON alone, or text for people.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use arbor_circuits::config::FriConfig;
 use arbor_prover::{LayerReport, PreparedInfo, TableReport};
@@ -32,9 +33,32 @@ pub fn json(value: &impl Serialize) -> Result<(), CliError> {
     line(text)
 }
 
+/// Finds out before the work whether its result can be written.
+///
+/// # Errors
+/// If `out` is something else than a file, or no file can be made where it shall be.
+pub fn check_writable(out: &Path) -> Result<(), CliError> {
+    let failed = |source| CliError::File { path: out.to_owned(), source };
+    // A finished proof is moved to its place, which would put a file where a device or a pipe is.
+    match std::fs::metadata(out) {
+        Ok(found) if found.is_dir() => return Err(failed(io::ErrorKind::IsADirectory.into())),
+        Ok(found) if !found.is_file() => {
+            return Err(failed(io::Error::other("not a regular file")));
+        }
+        _ => {}
+    }
+    let folder = match out.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    std::fs::metadata(folder).map_err(failed)?;
+    // The file vanishes when it is dropped, here at once. Its error would name it, so only the kind is told.
+    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(|error| failed(error.kind().into()))
+}
+
 /// An empty table whose columns are aligned to the right, the first `left` to the left.
 #[must_use]
-pub fn table<const N: usize>(header: [&str; N], left: usize) -> Table {
+pub fn table(header: impl IntoIterator<Item = &'static str>, left: usize) -> Table {
     let mut table = Table::new();
     table
         .load_style(UTF8_FULL_CONDENSED)
@@ -47,11 +71,12 @@ pub fn table<const N: usize>(header: [&str; N], left: usize) -> Table {
     table
 }
 
-/// Timings and sizes, a layer a line.
+/// Timings and sizes, a layer or a node a line.
 #[must_use]
 pub fn timings(reports: &[LayerReport]) -> Table {
+    let tree = reports.iter().any(|report| report.node.is_some());
     let header = [
-        "layer",
+        if tree { "node" } else { "layer" },
         "kind",
         "tables",
         "restore",
@@ -68,7 +93,7 @@ pub fn timings(reports: &[LayerReport]) -> Table {
     for report in reports {
         let ms = &report.timings_ms;
         table.add_row([
-            report.layer.to_string(),
+            report.node.clone().unwrap_or_else(|| report.layer.to_string()),
             report.kind.to_string(),
             heights(&report.tables),
             format!("{:.1}", ms.restore),

@@ -14,13 +14,32 @@ use tracing::level_filters::LevelFilter;
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
-    layers: usize,
+    form: Form,
+}
+
+/// What is being proved.
+#[derive(Debug)]
+enum Form {
+    /// A chain of so many layers.
+    Chain(usize),
+    /// A tree.
+    Tree,
 }
 
 impl Progress {
     /// Progress of a chain of `layers` layers over a base proof.
     #[must_use]
     pub fn chain(layers: usize) -> Arc<Self> {
+        Self::new(Form::Chain(layers))
+    }
+
+    /// Progress of a tree, whose proofs are numbered.
+    #[must_use]
+    pub fn tree() -> Arc<Self> {
+        Self::new(Form::Tree)
+    }
+
+    fn new(form: Form) -> Arc<Self> {
         let shown = std::io::stderr().is_terminal() && LevelFilter::current() < LevelFilter::INFO;
         let bar = if shown {
             ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
@@ -34,7 +53,7 @@ impl Progress {
         if shown {
             bar.enable_steady_tick(Duration::from_millis(100));
         }
-        Arc::new(Self { bar, layers })
+        Arc::new(Self { bar, form })
     }
 
     /// Takes the bar off the terminal.
@@ -44,9 +63,10 @@ impl Progress {
 
     /// The name of a layer.
     fn name(&self, layer: usize) -> String {
-        match layer {
-            0 => "base".to_owned(),
-            layer => format!("layer {layer} of {}", self.layers),
+        match self.form {
+            Form::Tree => format!("proof {}", layer + 1),
+            Form::Chain(_) if layer == 0 => "base".to_owned(),
+            Form::Chain(layers) => format!("layer {layer} of {layers}"),
         }
     }
 }

@@ -75,6 +75,41 @@ fn reports_have_every_field_and_the_phases_add_up() {
 }
 
 #[test]
+fn phases_are_the_whole_layer_within_5_percent() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let mut args = words("prove fibonacci -n 100 --layers 3 --json --out");
+    args.push(folder.path().join("x.arbor").display().to_string());
+    let proved = json(&arbor(args));
+    for report in proved["layers"].as_array().expect("reports") {
+        let ms = |name: &str| report["timings_ms"][name].as_f64().expect("a time");
+        let phases = ["restore", "fill", "commit", "logup", "quotient", "open"];
+        let sum: f64 = phases.into_iter().map(ms).sum();
+        assert!((ms("total") - sum).abs() <= 0.05 * ms("total"), "{report}");
+    }
+}
+
+#[test]
+fn exact_figures_have_no_times() {
+    let output = arbor(words("bench --exact --preset insecure-test --json"));
+    let measured = json(&output);
+    let names: Vec<_> =
+        measured["figures"].as_array().expect("figures").iter().map(|f| &f["name"]).collect();
+    let expected = [
+        "steady_lde_cells",
+        "steady_permutations",
+        "keccak_layer1_lde_cells",
+        "steady_proof_bytes",
+    ];
+    assert_eq!(names, expected);
+    assert!(!stdout(&output).contains("_ms"), "no times");
+    let works: Vec<_> =
+        measured["layers"].as_array().expect("layers").iter().map(|l| &l["work"]).collect();
+    assert!(works.contains(&&"keccak".into()) && works.contains(&&"fibonacci-100".into()));
+    let text = stdout(&arbor(words("bench --exact --preset insecure-test")));
+    assert!(!text.contains(" ms"), "{text}");
+}
+
+#[test]
 fn text_has_the_timings_and_the_next_command() {
     let folder = TempDir::new().expect("a temporary folder");
     let file = folder.path().join("x.arbor").display().to_string();

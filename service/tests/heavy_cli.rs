@@ -16,9 +16,9 @@ fn prove_and_verify(line: &str) -> serde_json::Value {
 }
 
 #[test]
-fn keccak_of_1_000_and_1_366() {
+fn keccak_of_100_to_1_366() {
     // 1,366 × 24 = 32,784 is just above 2^15 rows.
-    for (n, log_rows) in [(1_000, 15), (1_365, 15), (1_366, 16)] {
+    for (n, log_rows) in [(100, 12), (1_000, 15), (1_365, 15), (1_366, 16)] {
         let statement = prove_and_verify(&format!("keccak -n {n} --layers 3"));
         assert_eq!(statement["base"]["log_rows"], log_rows, "{n}");
     }
@@ -53,10 +53,16 @@ fn fri_parameters_at_their_ends() {
         "--log-final-poly-len 8",
         "--cap-height 0",
         "--num-queries 1",
-        "--num-queries 200",
+        "--num-queries 512",
+        "--security-level 1",
         "--batch-pow-bits 8 --lookup-pow-bits 8 --ood-pow-bits 8 --commit-pow-bits 8",
+        "--batch-pow-bits 1 --lookup-pow-bits 2 --ood-pow-bits 3 --commit-pow-bits 4",
+        "--batch-pow-bits 24 --lookup-pow-bits 24",
+        "--ood-pow-bits 24 --query-pow-bits 24",
+        "--commit-pow-bits 20",
         "--query-pow-bits 0",
-        "--query-pow-bits 20",
+        "--base-log-blowup 1 --log-blowup 4 --final-log-blowup 2",
+        "--base-num-queries 1 --final-max-log-arity 1 --final-cap-height 0",
     ];
     for flags in ends {
         prove_and_verify(&format!("fibonacci -n 1 --layers 2 {flags}"));

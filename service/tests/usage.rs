@@ -110,6 +110,22 @@ fn impossible_parameters_are_refused_with_the_value_and_what_is_allowed() {
 }
 
 #[test]
+fn a_job_beyond_memory_is_refused_with_the_estimate() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let plan = json(&arbor(words("prove keccak -n 174762 --plan --json")));
+    let needed = plan["estimate"]["peak_bytes"].as_u64().expect("an estimate");
+    // Where there is so much memory, the job would be taken.
+    if arbor_prover::memory::available_bytes().is_none_or(|available| available >= needed) {
+        return;
+    }
+    let mut args = words("prove keccak -n 174762 --out");
+    args.push(folder.path().join("x.arbor").display().to_string());
+    let mebibytes = (needed >> 20).to_string();
+    assert_refused(&arbor(args), 3, &[&mebibytes, "MiB of memory", "available"]);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("the folder is there").count(), 0);
+}
+
+#[test]
 fn a_refused_job_leaves_no_file() {
     let folder = TempDir::new().expect("a temporary folder");
     let out = folder.path().join("x.arbor");
@@ -125,8 +141,27 @@ fn an_output_that_cannot_be_written_is_refused_before_the_work() {
     for out in [folder.path().to_owned(), folder.path().join("missing/x.arbor")] {
         let mut args = words("prove keccak -n 100000 --out");
         args.push(out.display().to_string());
-        assert_refused(&arbor(args), 2, &[out.to_str().expect("a UTF-8 path")]);
+        let output = arbor(args);
+        assert_refused(&output, 2, &[out.to_str().expect("a UTF-8 path")]);
+        assert!(
+            !stderr(&output).contains("at path"),
+            "a file is named that the user does not know"
+        );
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_device_is_not_replaced_by_a_proof() {
+    use std::os::unix::fs::FileTypeExt;
+
+    let folder = TempDir::new().expect("a temporary folder");
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket is made");
+    let mut args = words("prove fibonacci -n 1 --layers 0 --preset insecure-test --out");
+    args.push(socket.display().to_string());
+    assert_refused(&arbor(args), 2, &["socket", "not a regular file"]);
+    assert!(std::fs::metadata(&socket).expect("it is there").file_type().is_socket());
 }
 
 #[test]

@@ -24,6 +24,7 @@ use p3_field::PrimeCharacteristicRing;
 
 use crate::config::F;
 use crate::error::CompileError;
+use crate::program::regions::FIRST_REGION;
 use crate::program::{Addr, Gate, HashRow, Op, ProgramBuilder};
 use fold::FoldContext;
 use merkle::Query;
@@ -117,6 +118,7 @@ pub fn compile(children: &[ChildShape]) -> Result<Program, CompileError> {
         let queries = queries.collect();
         blocks.push(ChildBlock { prologue, queries, present: present[i] });
     }
+    check_addresses(builder.reads.len())?;
     Ok(Program {
         names: builder.names.iter().map(|&name| F::from_u32(name)).collect(),
         gates: builder.gates,
@@ -128,6 +130,12 @@ pub fn compile(children: &[ChildShape]) -> Result<Program, CompileError> {
         generator,
         digest,
     })
+}
+
+/// Ordinary addresses must not reach into the regions of indexed tables.
+fn check_addresses(got: usize) -> Result<(), CompileError> {
+    let maximum = FIRST_REGION as usize;
+    if got <= maximum { Ok(()) } else { Err(CompileError::Addresses { got, maximum }) }
 }
 
 /// Cuts a program into blocks.

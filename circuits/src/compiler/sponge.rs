@@ -161,7 +161,13 @@ impl<'a> Sponge<'a> {
         self.link(&mut row, false);
         let dynamic = pending.entries.iter().flatten().any(|e| e.access == Access::WriteIndexed);
         for (port, entry) in pending.entries.into_iter().enumerate() {
-            row.ports[port] = entry.map(|entry| self.port(entry, dynamic));
+            row.ports[port] = match entry {
+                Some(entry) => Some(self.port(entry, dynamic)),
+                // The multiplicity of a port without a value is as free as the other's: it writes to
+                // an address that nothing reads, lest it write to that of zero.
+                None if dynamic => Port::write_indexed(self.builder.alloc()),
+                None => None,
+            };
         }
         row.fixed.dynamic = F::from_bool(dynamic);
         row.fixed.window0 = F::from_bool(pending.entries != [None; 2] && !pending.shifted);

@@ -83,7 +83,7 @@ fn compile_leaf(
 ) -> DigestAddr {
     let count = shape.num_publics();
     // The last pack may hold, behind the public values, whatever followed them in the transcript.
-    let tail = (count % D > 0).then(|| {
+    let tail = (!count.is_multiple_of(D)).then(|| {
         let [one, x, x2, _] = builder.basis();
         let values = &transcript.publics[count - count % D..];
         let mut sum = Addr::ZERO;

@@ -70,12 +70,12 @@ impl BlockRun<'_> {
         if row.fixed.leaf_first + row.fixed.leaf_next + row.fixed.repeat == F::ONE {
             self.reduce(&row, &mut cells);
         }
-        self.finish(number, &row, cells);
+        self.finish(number, &row, &cells);
     }
 
     /// Permutes, serves the windows and writes the row.
-    fn finish(&mut self, number: usize, row: &HashRow, cells: Cells) {
-        let Cells { input, scratch } = cells;
+    fn finish(&mut self, number: usize, row: &HashRow, cells: &Cells) {
+        let &Cells { input, scratch } = cells;
         if let Some((addr, first)) = self.straddling.take() {
             self.set_limbs(addr, [first, input[0], input[1], input[2]]);
         }

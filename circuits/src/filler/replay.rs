@@ -32,7 +32,6 @@ impl Replay {
     }
 
     /// A challenge by its use; zero if the transcript has none.
-    #[must_use]
     pub fn challenge(&self, id: ChallengeId) -> EF {
         let found = self.challenges.iter().find(|(other, _)| *other == id);
         found.map_or(EF::ZERO, |(_, value)| *value)

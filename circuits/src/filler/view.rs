@@ -83,7 +83,6 @@ impl<'a> ChildView<'a> {
     }
 
     /// A value of the proof.
-    #[must_use]
     pub fn value(&self, id: ValueId) -> EF {
         match id {
             ValueId::FinalPoly(i) => self.opening().final_poly[i],
@@ -101,7 +100,6 @@ impl<'a> ChildView<'a> {
     }
 
     /// The witness of a proof of work.
-    #[must_use]
     pub fn pow_witness(&self, site: PowSite) -> F {
         let opening = self.opening();
         match (site, self.input.proof) {

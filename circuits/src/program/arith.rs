@@ -39,7 +39,6 @@ pub struct Gate {
 impl Gate {
     /// The value that the gate gives its `out` port.
     #[inline]
-    #[must_use]
     pub fn eval(&self, a: EF, b: EF, c: EF) -> EF {
         let [q_ab, q_a, q_b, q_c, q_1] = self.q;
         let product = if q_ab == F::ZERO { EF::ZERO } else { a * b * q_ab };

@@ -145,7 +145,6 @@ impl HashRow {
 }
 
 /// Masks that select slots `start..end`.
-#[must_use]
 pub fn mask(start: usize, end: usize) -> [F; 8] {
     std::array::from_fn(|slot| F::from_bool((start..end).contains(&slot)))
 }

@@ -11,7 +11,7 @@ use crate::config::F;
 use crate::error::CompileError;
 
 /// Ordinary addresses stay below this.
-const FIRST_REGION: u64 = 1 << 24;
+pub(crate) const FIRST_REGION: u64 = 1 << 24;
 
 /// Hands out regions.
 #[derive(Clone, Debug)]

@@ -36,7 +36,8 @@ fn sender_and_receiver(send: usize, receive: usize) -> [SampleAir; 2] {
 
 #[test]
 fn one_table_alone() {
-    for air in [SampleAir::new(6, 1), SampleAir::new(6, 8).next(), SampleAir::new(6, 13).degree(5)] {
+    for air in [SampleAir::new(6, 1), SampleAir::new(6, 8).next(), SampleAir::new(6, 13).degree(5)]
+    {
         accepted(vec![air]);
     }
 }

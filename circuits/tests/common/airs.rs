@@ -209,9 +209,8 @@ impl BaseAir<F> for SampleAir {
     fn preprocessed_trace(&self) -> Option<RowMajorMatrix<F>> {
         let width = self.fixed_columns();
         let cell = |i| self.fixed_cell(i / width, i % width);
-        (width > 0).then(|| {
-            RowMajorMatrix::new((0..width << self.log_height).map(cell).collect(), width)
-        })
+        (width > 0)
+            .then(|| RowMajorMatrix::new((0..width << self.log_height).map(cell).collect(), width))
     }
 
     fn preprocessed_width(&self) -> usize {
@@ -305,10 +304,13 @@ impl<AB: AirBuilder<F = F> + InteractionBuilder> Air<AB> for BatchAir {
                 Bus::Exclusive => {
                     builder.assert_bool(cell(6));
                     let other = AB::Expr::ONE - cell(6);
-                    builder.push_exclusive_interaction("choices", [
-                        (cell(6), Count::from(1), vec![cell(1), cell(2), cell(1)]),
-                        (other, Count::from(-1), vec![cell(1), cell(2), cell(1)]),
-                    ]);
+                    builder.push_exclusive_interaction(
+                        "choices",
+                        [
+                            (cell(6), Count::from(1), vec![cell(1), cell(2), cell(1)]),
+                            (other, Count::from(-1), vec![cell(1), cell(2), cell(1)]),
+                        ],
+                    );
                 }
             }
         }

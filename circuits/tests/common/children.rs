@@ -59,17 +59,12 @@ impl<A: UniAir> UniChild<A> {
     }
 
     /// What `p3_uni_stark::verify` says of a proof.
-    pub fn verify(
-        &self,
-        proof: &UniProof,
-        publics: &[F],
-        cap: Option<&Cap>,
-    ) -> Result<(), String> {
+    pub fn verify(&self, proof: &UniProof, publics: &[F], cap: Option<&Cap>) -> Result<(), String> {
         let config = layer_config(&self.fri);
-        let key = self.key.as_ref().map(|key| PreprocessedVerifierKey {
+        let key = self.key.as_ref().zip(cap).map(|(key, cap)| PreprocessedVerifierKey {
             width: key.width,
             degree_bits: key.degree_bits,
-            commitment: cap.expect("the AIR has preprocessed columns").clone(),
+            commitment: cap.clone(),
         });
         verify_with_preprocessed(&config, &self.air, proof, publics, key.as_ref())
             .map_err(|error| format!("{error:?}"))
@@ -109,13 +104,13 @@ pub struct BatchChild {
 
 impl BatchChild {
     pub fn sample(airs: Vec<SampleAir>, fri: FriConfig) -> Self {
-        let (traces, publics) = airs.iter().map(SampleAir::trace).unzip();
-        Self::prove(airs, traces, publics, fri)
+        let (traces, publics): (Vec<_>, _) = airs.iter().map(SampleAir::trace).unzip();
+        Self::prove(airs, &traces, publics, fri)
     }
 
     pub fn prove(
         airs: Vec<SampleAir>,
-        traces: Vec<RowMajorMatrix<F>>,
+        traces: &[RowMajorMatrix<F>],
         publics: Vec<Vec<F>>,
         fri: FriConfig,
     ) -> Self {

@@ -10,6 +10,7 @@ mod common;
 mod cheats;
 mod fields;
 mod grinding;
+mod kernels;
 mod lengths;
 mod mutant;
 mod subject;
@@ -28,24 +29,24 @@ fn every_field_changed(subject: &Subject<'_>) {
 
 #[test]
 fn a_layer_with_grinding_at_every_site_and_any_value_changed() {
-    layer_subject(3, |subject| every_field_changed(subject));
+    layer_subject(3, every_field_changed);
 }
 
 #[test]
 fn a_layer_without_grinding_and_any_value_changed() {
-    layer_subject(0, |subject| every_field_changed(subject));
+    layer_subject(0, every_field_changed);
 }
 
 #[test]
 fn a_uni_stark_proof_with_any_value_changed() {
     for bits in [0, 2] {
-        uni_subject(bits, |subject| every_field_changed(subject));
+        uni_subject(bits, every_field_changed);
     }
 }
 
 #[test]
 fn a_batch_of_mixed_tables_with_any_value_changed() {
-    batch_subject(1, |subject| every_field_changed(subject));
+    batch_subject(1, every_field_changed);
 }
 
 #[test]

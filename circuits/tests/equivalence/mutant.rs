@@ -10,16 +10,16 @@ use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
 use p3_uni_stark::{Commitments, OpenedValues};
 
 /// A proof of either system.
-pub enum Proof {
+pub(crate) enum Proof {
     Uni(UniProof),
     Batch(BatchProof),
 }
 
 /// A proof, its public values and the commitment to its preprocessed columns.
-pub struct Mutant {
-    pub proof: Proof,
-    pub publics: Vec<Vec<F>>,
-    pub cap: Option<Cap>,
+pub(crate) struct Mutant {
+    pub(crate) proof: Proof,
+    pub(crate) publics: Vec<Vec<F>>,
+    pub(crate) cap: Option<Cap>,
 }
 
 impl Clone for Mutant {
@@ -33,7 +33,7 @@ impl Clone for Mutant {
 }
 
 impl Mutant {
-    pub fn input(&self) -> ChildInput<'_> {
+    pub(crate) fn input(&self) -> ChildInput<'_> {
         let proof = match &self.proof {
             Proof::Uni(proof) => ChildProof::Uni(proof),
             Proof::Batch(proof) => ChildProof::Batch(proof),
@@ -46,14 +46,14 @@ impl Mutant {
         }
     }
 
-    pub fn opening(&mut self) -> &mut OpeningProof {
+    pub(crate) fn opening(&mut self) -> &mut OpeningProof {
         match &mut self.proof {
             Proof::Uni(proof) => &mut proof.opening_proof,
             Proof::Batch(proof) => &mut proof.opening_proof,
         }
     }
 
-    pub fn ood_witness(&mut self) -> &mut F {
+    pub(crate) fn ood_witness(&mut self) -> &mut F {
         match &mut self.proof {
             Proof::Uni(proof) => &mut proof.ood_pow_witness,
             Proof::Batch(proof) => &mut proof.ood_pow_witness,
@@ -61,33 +61,31 @@ impl Mutant {
     }
 
     /// Opened values of one table.
-    pub fn opened(&mut self, instance: usize) -> &mut OpenedValues<EF> {
+    pub(crate) fn opened(&mut self, instance: usize) -> &mut OpenedValues<EF> {
         match &mut self.proof {
             Proof::Uni(proof) => &mut proof.opened_values,
-            Proof::Batch(proof) => {
-                &mut proof.opened_values.instances[instance].base_opened_values
-            }
+            Proof::Batch(proof) => &mut proof.opened_values.instances[instance].base_opened_values,
         }
     }
 
     /// Opened values of the LogUp trace of one table, at both points.
-    pub fn logup(&mut self, instance: usize) -> [&mut Vec<EF>; 2] {
+    pub(crate) fn logup(&mut self, instance: usize) -> [&mut Vec<EF>; 2] {
         let opened = &mut self.batch().opened_values.instances[instance];
         [&mut opened.permutation_local, &mut opened.permutation_next]
     }
 
-    pub fn batch(&mut self) -> &mut BatchProof {
+    pub(crate) fn batch(&mut self) -> &mut BatchProof {
         match &mut self.proof {
             Proof::Batch(proof) => proof,
             Proof::Uni(_) => panic!("a proof of p3-batch-stark"),
         }
     }
 
-    pub const fn is_batch(&self) -> bool {
+    pub(crate) const fn is_batch(&self) -> bool {
         matches!(self.proof, Proof::Batch(_))
     }
 
-    pub fn degree_bits(&mut self) -> &mut [usize] {
+    pub(crate) fn degree_bits(&mut self) -> &mut [usize] {
         match &mut self.proof {
             Proof::Uni(proof) => std::slice::from_mut(&mut proof.degree_bits),
             Proof::Batch(proof) => &mut proof.degree_bits,
@@ -95,27 +93,24 @@ impl Mutant {
     }
 
     /// A commitment, if the proof has it.
-    pub fn cap_mut(&mut self, id: CapId) -> Option<&mut Cap> {
-        match (id, &mut self.proof) {
-            (CapId::Round(round), _) => self.opening().commit_phase_commits.get_mut(round),
-            (CapId::Input(Commitment::Preprocessed), _) => self.cap.as_mut(),
-            (CapId::Input(Commitment::Main), Proof::Uni(p)) => Some(&mut p.commitments.trace),
-            (CapId::Input(Commitment::Main), Proof::Batch(p)) => Some(&mut p.commitments.main),
-            (CapId::Input(Commitment::Quotient), Proof::Uni(p)) => {
-                Some(&mut p.commitments.quotient_chunks)
-            }
-            (CapId::Input(Commitment::Quotient), Proof::Batch(p)) => {
-                Some(&mut p.commitments.quotient_chunks)
-            }
-            (CapId::Input(Commitment::Permutation), Proof::Uni(_)) => None,
-            (CapId::Input(Commitment::Permutation), Proof::Batch(p)) => {
-                p.commitments.permutation.as_mut()
-            }
+    pub(crate) fn cap_mut(&mut self, id: CapId) -> Option<&mut Cap> {
+        let commitment = match id {
+            CapId::Round(round) => return self.opening().commit_phase_commits.get_mut(round),
+            CapId::Input(commitment) => commitment,
+        };
+        match (commitment, &mut self.proof) {
+            (Commitment::Preprocessed, _) => self.cap.as_mut(),
+            (Commitment::Main, Proof::Uni(p)) => Some(&mut p.commitments.trace),
+            (Commitment::Main, Proof::Batch(p)) => Some(&mut p.commitments.main),
+            (Commitment::Quotient, Proof::Uni(p)) => Some(&mut p.commitments.quotient_chunks),
+            (Commitment::Quotient, Proof::Batch(p)) => Some(&mut p.commitments.quotient_chunks),
+            (Commitment::Permutation, Proof::Uni(_)) => None,
+            (Commitment::Permutation, Proof::Batch(p)) => p.commitments.permutation.as_mut(),
         }
     }
 
     /// Changes the digests of a commitment.
-    pub fn edit_cap(&mut self, id: CapId, edit: impl FnOnce(&mut Vec<[F; 8]>)) {
+    pub(crate) fn edit_cap(&mut self, id: CapId, edit: impl FnOnce(&mut Vec<[F; 8]>)) {
         let cap = self.cap_mut(id).expect("the proof has this commitment");
         let mut roots = cap.roots().to_vec();
         edit(&mut roots);
@@ -124,7 +119,7 @@ impl Mutant {
 }
 
 /// One limb of an extension-field value as a value of its own.
-pub fn limb(i: usize) -> EF {
+pub(crate) fn limb(i: usize) -> EF {
     EF::from_basis_coefficients_fn(|j| F::from_bool(i % D == j))
 }
 
@@ -138,7 +133,7 @@ fn copy_opened(values: &OpenedValues<EF>) -> OpenedValues<EF> {
     }
 }
 
-pub fn copy_uni(proof: &UniProof) -> UniProof {
+pub(crate) fn copy_uni(proof: &UniProof) -> UniProof {
     UniProof {
         commitments: Commitments {
             trace: proof.commitments.trace.clone(),
@@ -152,7 +147,7 @@ pub fn copy_uni(proof: &UniProof) -> UniProof {
     }
 }
 
-pub fn copy_batch(proof: &BatchProof) -> BatchProof {
+pub(crate) fn copy_batch(proof: &BatchProof) -> BatchProof {
     let instances = proof.opened_values.instances.iter().map(|opened| OpenedValuesWithLookups {
         base_opened_values: copy_opened(&opened.base_opened_values),
         permutation_local: opened.permutation_local.clone(),

@@ -17,7 +17,7 @@ use crate::common::children::{BatchChild, UniChild};
 use crate::common::{Fibonacci, TINY, fill};
 
 /// The same difficulty at every site.
-pub fn with_pow(bits: usize) -> FriConfig {
+pub(crate) fn with_pow(bits: usize) -> FriConfig {
     FriConfig {
         num_queries: 2,
         batch_pow_bits: bits,
@@ -30,28 +30,30 @@ pub fn with_pow(bits: usize) -> FriConfig {
 }
 
 /// The same lookups with another commitment to the preprocessed columns.
-pub fn with_cap(common: &CommonData<LayerConfig>, cap: Option<&Cap>) -> CommonData<LayerConfig> {
-    let preprocessed = common.preprocessed.as_ref().zip(cap).map(|(global, cap)| {
-        GlobalPreprocessed {
-            commitment: cap.clone(),
-            instances: global.instances.clone(),
-            matrix_to_instance: global.matrix_to_instance.clone(),
-        }
+fn with_cap(common: &CommonData<LayerConfig>, cap: &Cap) -> CommonData<LayerConfig> {
+    let preprocessed = common.preprocessed.as_ref().map(|global| GlobalPreprocessed {
+        commitment: cap.clone(),
+        instances: global.instances.clone(),
+        matrix_to_instance: global.matrix_to_instance.clone(),
     });
     CommonData::new(preprocessed, common.lookups.clone())
 }
 
 /// An AIR with public values, preprocessed columns at both rows and periodic ones.
-pub fn uni_air() -> SampleAir {
+pub(crate) fn uni_air() -> SampleAir {
     let air = SampleAir::new(6, 5).next().degree(3).publics(5);
     air.fixed(Fixed::Next(3)).periodic(&[4, 16])
 }
 
-pub fn uni_subject(bits: usize, run: impl FnOnce(&Subject<'_>)) {
+pub(crate) fn uni_subject(bits: usize, run: impl FnOnce(&Subject<'_>)) {
     uni_subject_of(&UniChild::sample(uni_air(), with_pow(bits)), bits, run);
 }
 
-pub fn uni_subject_of(child: &UniChild<SampleAir>, bits: usize, run: impl FnOnce(&Subject<'_>)) {
+pub(crate) fn uni_subject_of(
+    child: &UniChild<SampleAir>,
+    bits: usize,
+    run: impl FnOnce(&Subject<'_>),
+) {
     let honest = Mutant {
         proof: Proof::Uni(copy_uni(&child.proof)),
         publics: child.publics.clone(),
@@ -69,7 +71,7 @@ pub fn uni_subject_of(child: &UniChild<SampleAir>, bits: usize, run: impl FnOnce
 }
 
 /// Tables of different heights, with and without lookups and preprocessed columns.
-pub fn batch_airs() -> Vec<SampleAir> {
+pub(crate) fn batch_airs() -> Vec<SampleAir> {
     vec![
         SampleAir::new(6, 7).fixed(Fixed::Local(2)).publics(3).buses(&[Bus::Send]),
         SampleAir::new(7, 3).next().degree(5).periodic(&[2]),
@@ -78,11 +80,11 @@ pub fn batch_airs() -> Vec<SampleAir> {
     ]
 }
 
-pub fn batch_subject(bits: usize, run: impl FnOnce(&Subject<'_>)) {
+pub(crate) fn batch_subject(bits: usize, run: impl FnOnce(&Subject<'_>)) {
     batch_subject_of(&BatchChild::sample(batch_airs(), with_pow(bits)), bits, run);
 }
 
-pub fn batch_subject_of(child: &BatchChild, bits: usize, run: impl FnOnce(&Subject<'_>)) {
+pub(crate) fn batch_subject_of(child: &BatchChild, bits: usize, run: impl FnOnce(&Subject<'_>)) {
     let honest = Mutant {
         proof: Proof::Batch(copy_batch(&child.proof)),
         publics: child.publics.clone(),
@@ -91,7 +93,8 @@ pub fn batch_subject_of(child: &BatchChild, bits: usize, run: impl FnOnce(&Subje
     let config = layer_config(&child.fri);
     let native = |mutant: &Mutant| {
         let Proof::Batch(proof) = &mutant.proof else { panic!("a proof of p3-batch-stark") };
-        let common = with_cap(&child.data.common, mutant.cap.as_ref());
+        let cap = mutant.cap.as_ref().ok_or("NoCommitment: a part of the key")?;
+        let common = with_cap(&child.data.common, cap);
         verify_batch(&config, &child.airs, proof, &mutant.publics, &common)
             .map_err(|error| format!("{error:?}"))
     };
@@ -100,9 +103,9 @@ pub fn batch_subject_of(child: &BatchChild, bits: usize, run: impl FnOnce(&Subje
 }
 
 /// A layer over a Fibonacci proof.
-pub fn layer_subject(bits: usize, run: impl FnOnce(&Subject<'_>)) {
+pub(crate) fn layer_subject(bits: usize, run: impl FnOnce(&Subject<'_>)) {
     let fri = with_pow(bits);
-    let base = Fibonacci::prove(10, 7, TINY);
+    let base = Fibonacci::prove(10, 7, with_pow(0));
     let layer = PreparedLayer::prepare(vec![base.prepared.shape()], fri, 0).expect("compiles");
     let filled = fill(&layer, &[base.input()]);
     let (proof, digest) = layer.prove(filled, Arc::new(NoPhases)).expect("proves");
@@ -126,7 +129,8 @@ pub fn layer_subject(bits: usize, run: impl FnOnce(&Subject<'_>)) {
     let data = data.expect("it fits");
     let native = |mutant: &Mutant| {
         let Proof::Batch(proof) = &mutant.proof else { panic!("a proof of p3-batch-stark") };
-        let common = with_cap(&data.common, mutant.cap.as_ref());
+        let cap = mutant.cap.as_ref().ok_or("NoCommitment: a part of the key")?;
+        let common = with_cap(&data.common, cap);
         verify_batch(&config, airs, proof, &mutant.publics, &common)
             .map_err(|error| format!("{error:?}"))
     };

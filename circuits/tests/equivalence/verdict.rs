@@ -1,7 +1,6 @@
 //! What native code and the circuit say of a mutant, and the table of both.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arbor_circuits::check::Fault;
 use arbor_circuits::child::ChildShape;
@@ -14,44 +13,43 @@ use super::mutant::Mutant;
 use crate::common::{TINY, faults_of};
 
 /// Native verification of a mutant: the reason if it is rejected.
-pub type Native<'a> = Box<dyn Fn(&Mutant) -> Result<(), String> + Sync + 'a>;
+pub(crate) type Native<'a> = Box<dyn Fn(&Mutant) -> Result<(), String> + Sync + 'a>;
 
 /// A proof whose mutants are judged.
-pub struct Subject<'a> {
-    pub name: String,
-    pub honest: Mutant,
-    pub shape: ChildShape,
-    pub layer: PreparedLayer,
+pub(crate) struct Subject<'a> {
+    pub(crate) name: String,
+    pub(crate) honest: Mutant,
+    pub(crate) shape: ChildShape,
+    pub(crate) layer: PreparedLayer,
     native: Native<'a>,
 }
 
 /// A change of one field.
-pub struct Mutation {
+pub(crate) struct Mutation {
     /// Which field.
-    pub field: &'static str,
+    pub(crate) field: &'static str,
     /// Where in it.
-    pub place: String,
+    pub(crate) place: String,
     /// Whether the shape has to be refused, before anything is computed.
-    pub shape: bool,
-    pub apply: Box<dyn Fn(&mut Mutant) + Send + Sync>,
+    pub(crate) shape: bool,
+    pub(crate) apply: Box<dyn Fn(&mut Mutant) + Send + Sync>,
 }
 
 /// Both verdicts: the reason if it is a rejection.
 #[derive(Debug)]
-pub struct Verdict {
-    pub native: Result<(), String>,
-    pub circuit: Result<(), String>,
+pub(crate) struct Verdict {
+    pub(crate) native: Result<(), String>,
+    pub(crate) circuit: Result<(), String>,
 }
 
 impl<'a> Subject<'a> {
-    pub fn new(name: String, honest: Mutant, shape: ChildShape, native: Native<'a>) -> Self {
+    pub(crate) fn new(name: String, honest: Mutant, shape: ChildShape, native: Native<'a>) -> Self {
         let layer = PreparedLayer::prepare(vec![shape.clone()], TINY, 0).expect("compiles");
         Self { name, honest, shape, layer, native }
     }
 
-    pub fn judge(&self, mutant: &Mutant) -> Verdict {
-        let native = catch_unwind(AssertUnwindSafe(|| (self.native)(mutant)));
-        let native = native.unwrap_or_else(|_| Err("panics".into()));
+    pub(crate) fn judge(&self, mutant: &Mutant) -> Verdict {
+        let native = (self.native)(mutant);
         let circuit = match self.faults(mutant, 1) {
             Err(ProveError::Shape { what, .. }) => Err(format!("shape: {what}")),
             Err(other) => panic!("{other}"),
@@ -61,14 +59,14 @@ impl<'a> Subject<'a> {
     }
 
     /// The faults of the layer over a mutant, at most `most` of them.
-    pub fn faults(&self, mutant: &Mutant, most: usize) -> Result<Vec<Fault>, ProveError> {
+    pub(crate) fn faults(&self, mutant: &Mutant, most: usize) -> Result<Vec<Fault>, ProveError> {
         let restored = self.layer.restore_with(&[mutant.input()], Misfit::Zeros)?;
         let filled = self.layer.fill(&restored).expect("filling never fails");
         Ok(faults_of(&self.layer, &filled, most))
     }
 }
 
-pub fn kind(fault: &Fault) -> String {
+pub(crate) fn kind(fault: &Fault) -> String {
     match fault {
         Fault::Constraint { table, .. } => format!("constraint of {}", ["E", "H"][*table]),
         Fault::Bus { .. } => "bus".into(),
@@ -80,8 +78,9 @@ fn brief(reason: &str) -> String {
     let words: Vec<&str> = reason
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .filter(|word| word.starts_with(char::is_uppercase))
+        .filter(|word| !["Some", "None"].contains(word))
         .collect();
-    words.last().map_or_else(|| reason.to_owned(), |word| (*word).to_owned())
+    words[words.len().saturating_sub(2)..].join(" ")
 }
 
 #[derive(Default)]
@@ -94,7 +93,7 @@ struct Line {
 }
 
 /// Judges all mutants, prints a line for each field and requires that both verdicts are rejections.
-pub fn report(subject: &Subject<'_>, mutations: &[Mutation]) {
+pub(crate) fn report(subject: &Subject<'_>, mutations: &[Mutation]) {
     let verdicts: Vec<Verdict> = mutations
         .par_iter()
         .map(|mutation| {

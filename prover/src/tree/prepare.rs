@@ -1,6 +1,7 @@
 //! Which circuit each node of a tree uses, and what its statement digest has to be.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -79,7 +80,6 @@ impl PreparedProof {
     }
 
     /// Statement digest of the last proof if the bases have these public values, in order.
-    #[must_use]
     pub fn statement_digest(&self, publics: &mut dyn Iterator<Item = Vec<F>>) -> Digest {
         match self {
             Self::Chain(chain) => {
@@ -200,7 +200,6 @@ impl PreparedTree {
     }
 
     /// Digest of the key of a node's proof.
-    #[must_use]
     pub fn key(&self, node: usize) -> Digest {
         match &self.circuits[node] {
             Circuit::Base(base) => base.key_digest(),
@@ -330,9 +329,8 @@ impl Work<'_> {
         let (common, log_height) = self.common_shape(&shapes[0])?;
         let mut known: HashMap<Digest, Vec<Arc<PreparedLayer>>> = HashMap::new();
         for shape in &shapes {
-            if !known.contains_key(&shape.digest()) {
-                let wraps = self.bring_to(shape, &common, log_height)?;
-                known.insert(shape.digest(), wraps);
+            if let Entry::Vacant(entry) = known.entry(shape.digest()) {
+                entry.insert(self.bring_to(shape, &common, log_height)?);
             }
         }
         Ok(shapes.iter().map(|shape| known[&shape.digest()].clone()).collect())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arbor_prover::{
-    BaseJob, Cache, LayerReport, Observer, PreparedInfo, Silent, TableReport, chain,
+    BaseJob, Cache, LayerReport, Observer, PreparedInfo, Silent, TableReport, Timings, chain,
 };
 
 use super::figures::Figures;
@@ -22,6 +22,7 @@ impl Bench<'_> {
     pub fn exact(&self) -> Result<Measured, CliError> {
         let cache = Cache::new();
         let mut figures = Figures::default();
+        let mut layers = Vec::new();
         let small = self.prove(BaseJob::fibonacci(SMALL_ELEMENT, 0, 1), KECCAK_LAYERS, &cache)?;
         if let (true, Some(layer)) = (self.measures(Work::Keccak), small.reports.last()) {
             steady(layer, &mut figures);
@@ -29,16 +30,38 @@ impl Bench<'_> {
             if let Some(wrap) = circuits.iter().find(|circuit| circuit.layer == 1) {
                 figures.push("keccak_layer1_lde_cells", cells(&wrap.tables));
             }
+            layers.extend(
+                circuits
+                    .iter()
+                    .map(|circuit| self.compiled(circuit))
+                    .collect::<Result<Vec<_>, _>>()?,
+            );
             if circuits.last().is_some_and(|circuit| circuit.tables != layer.tables) {
                 tracing::warn!("the steady layers of Keccak and of a small chain differ");
             }
         }
-        let layers = small
-            .reports
-            .into_iter()
-            .map(|report| LayerOf { work: "fibonacci-100", report })
-            .collect();
+        layers.extend(
+            small.reports.into_iter().map(|report| LayerOf { work: "fibonacci-100", report }),
+        );
         Ok(Measured { figures: figures.into_vec(), layers })
+    }
+
+    /// A layer of the Keccak chain that is compiled and not proved: it has sizes only.
+    fn compiled(&self, circuit: &PreparedInfo) -> Result<LayerOf, CliError> {
+        let spec = self.spec(BaseJob::keccak(KECCAK_PERMUTATIONS, SEED), KECCAK_LAYERS)?;
+        let report = LayerReport {
+            layer: circuit.layer,
+            kind: circuit.kind,
+            node: None,
+            timings_ms: Timings::default(),
+            tables: circuit.tables.clone(),
+            permutations: 0,
+            queries: spec.fri_of(circuit.layer).num_queries,
+            proof_bytes: 0,
+            minor_faults: 0,
+            peak_bytes: 0,
+        };
+        Ok(LayerOf { work: "keccak", report })
     }
 
     /// The circuits of the Keccak chain.

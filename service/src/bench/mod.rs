@@ -4,6 +4,7 @@
 //! the same run. The steady layer is the last of four with the same parameters: its circuit verifies a
 //! layer of its own shape.
 
+use arbor_prover::{LayerKind, TableReport};
 use serde::Serialize;
 
 use crate::cli::job_args::FriArgs;
@@ -57,6 +58,46 @@ pub struct Measured {
     pub figures: Vec<Figure>,
     /// Every layer behind them.
     pub layers: Vec<LayerOf>,
+}
+
+impl Measured {
+    /// What does not depend on the machine: the figures, and the layers without times and memory.
+    #[must_use]
+    pub fn sizes(&self) -> Sizes<'_> {
+        let layers = self.layers.iter().map(|LayerOf { work, report }| LayerSizes {
+            work,
+            layer: report.layer,
+            kind: report.kind,
+            tables: &report.tables,
+            permutations: (report.proof_bytes > 0).then_some(report.permutations),
+            queries: report.queries,
+            proof_bytes: (report.proof_bytes > 0).then_some(report.proof_bytes),
+        });
+        Sizes { figures: &self.figures, layers: layers.collect() }
+    }
+}
+
+/// What `--exact --json` prints.
+#[derive(Debug, Serialize)]
+pub struct Sizes<'a> {
+    figures: &'a [Figure],
+    layers: Vec<LayerSizes<'a>>,
+}
+
+/// A layer without times and memory.
+#[derive(Debug, Serialize)]
+struct LayerSizes<'a> {
+    work: &'static str,
+    layer: usize,
+    kind: LayerKind,
+    tables: &'a [TableReport],
+    /// Of a layer that was proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permutations: Option<usize>,
+    queries: usize,
+    /// Of a layer that was proved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof_bytes: Option<usize>,
 }
 
 /// A layer and the work that it belongs to.

@@ -37,9 +37,10 @@ pub(super) fn run(
     let work: Vec<Work> = args.work.iter().map(|name| parse(name)).collect::<Result<_, _>>()?;
     let bench = Bench { work, runs: args.runs.into(), threads, fri: &args.fri };
     let measured = if args.exact { bench.exact()? } else { bench.timed()? };
-    match format {
-        Format::Json => output::json(&measured),
-        Format::Text => print(&measured),
+    match (format, args.exact) {
+        (Format::Json, false) => output::json(&measured),
+        (Format::Json, true) => output::json(&measured.sizes()),
+        (Format::Text, exact) => print(&measured, exact),
     }
 }
 
@@ -57,8 +58,8 @@ fn parse(name: &str) -> Result<Work, CliError> {
     }
 }
 
-/// Prints the figures, then the layers and the tables behind them.
-fn print(measured: &Measured) -> Result<(), CliError> {
+/// Prints the figures, then the layers and the tables behind them; times unless `exact`.
+fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
     let mut figures = output::table(["figure", "value", "required", "wanted", ""], 1);
     for figure in &measured.figures {
         figures.add_row([
@@ -70,34 +71,33 @@ fn print(measured: &Measured) -> Result<(), CliError> {
         ]);
     }
     output::line(figures)?;
-    let mut layers = output::table(
-        [
-            "work",
-            "layer",
-            "total ms",
-            "verify ms",
-            "permutations",
-            "queries",
-            "proof KB",
-            "online cells",
-        ],
-        1,
-    );
+    output::line(layers(measured, exact))?;
+    output::line(tables(measured))
+}
+
+/// A layer a line. One that was compiled and not proved has no permutations and bytes to show.
+fn layers(measured: &Measured, exact: bool) -> comfy_table::Table {
+    let times: &[&'static str] = if exact { &[] } else { &["total ms", "verify ms"] };
+    let sizes = ["permutations", "queries", "proof KB", "online cells"];
+    let header = ["work", "layer"].into_iter().chain(times.iter().copied()).chain(sizes);
+    let mut table = output::table(header, 1);
     for layer in &measured.layers {
         let report = &layer.report;
-        layers.add_row([
-            layer.work.to_owned(),
-            report.layer.to_string(),
-            format!("{:.1}", report.timings_ms.total),
-            format!("{:.1}", report.timings_ms.verify),
-            report.permutations.to_string(),
+        let proved = |text: String| if report.proof_bytes == 0 { "–".to_owned() } else { text };
+        let mut row = vec![layer.work.to_owned(), report.layer.to_string()];
+        if !exact {
+            row.push(format!("{:.1}", report.timings_ms.total));
+            row.push(format!("{:.1}", report.timings_ms.verify));
+        }
+        row.extend([
+            proved(report.permutations.to_string()),
             report.queries.to_string(),
-            output::kilobytes(report.proof_bytes),
+            proved(output::kilobytes(report.proof_bytes)),
             output::millions(cells(report)),
         ]);
+        table.add_row(row);
     }
-    output::line(layers)?;
-    output::line(tables(measured))
+    table
 }
 
 /// Sizes of every table of every layer.

@@ -1,4 +1,4 @@
-//! The FRI flags, each defined once and offered three times: for the layers, for the base proof
+//! The FRI flags, each defined once and offered three times: for every proof, for the base proof
 //! (`--base-…`) and for the last layer (`--final-…`).
 
 use std::marker::PhantomData;
@@ -80,7 +80,7 @@ pub trait Scope {
     const HEADING: &'static str;
 }
 
-/// Every recursion layer.
+/// Every proof: the layers, and the base where it has no flag of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Layers;
 /// The base proof.
@@ -92,12 +92,13 @@ pub struct Last;
 
 impl Scope for Layers {
     const PREFIX: &'static str = "";
-    const HEADING: &'static str = "FRI parameters of the layers";
+    const HEADING: &'static str = "FRI parameters of every proof";
 }
 
 impl Scope for Base {
     const PREFIX: &'static str = "base-";
-    const HEADING: &'static str = "FRI parameters of the base proof (default: the preset's)";
+    const HEADING: &'static str =
+        "FRI parameters of the base proof (default: those of every proof, else the preset's)";
 }
 
 impl Scope for Last {

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use arbor_prover::{BaseJob, ChainSpec, Job, Preset, Recursion, preset};
+use arbor_prover::tree::ProofSpec;
+use arbor_prover::{BaseJob, ChainSpec, Job, Leaf, Preset, Recursion, preset};
 use clap::{Args, ValueEnum};
 
 use super::fri_flags::{Base, FriFlags, Last, Layers};
@@ -76,13 +77,26 @@ impl JobArgs {
         self.resolve_as(self.program)
     }
 
+    /// As [`Self::resolve`], of a job file that may ask for a tree.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub fn resolve_any(&self) -> Result<ProofSpec, CliError> {
+        self.fri.resolve_any(self.job_of(self.program)?, Vec::new())
+    }
+
     /// As [`Self::resolve`], with another program than the one given.
     ///
     /// # Errors
     /// As [`Self::resolve`].
     pub fn resolve_as(&self, program: Option<ProgramName>) -> Result<ChainSpec, CliError> {
+        self.fri.resolve(self.job_of(program)?)
+    }
+
+    /// The job that the job file and the flags add up to, FRI parameters aside.
+    fn job_of(&self, program: Option<ProgramName>) -> Result<Job, CliError> {
         let mut job = match (&self.job, program) {
-            (Some(path), _) => Job::from_json(&read_text(path, JOB_BYTES)?)?,
+            (Some(path), _) => read_job(path)?,
             (None, Some(program)) => Job::chain(default_base(program), DEFAULT_LAYERS),
             (None, None) => {
                 let why = "what to prove, unless --job FILE.json says so";
@@ -93,13 +107,13 @@ impl JobArgs {
         if let Some(layers) = self.layers {
             job.recursion = Recursion::Chain { layers };
         }
-        self.fri.resolve(job)
+        Ok(job)
     }
 
     /// Lets the flags win over the base of `job`.
     fn override_base(&self, program: Option<ProgramName>, job: &mut Job) -> Result<(), CliError> {
         let changed = match (program, job.base.take()) {
-            (Some(program), Some(base)) if !is(program, &base) => default_base(program),
+            (Some(program), Some(base)) if !program.is(&base) => default_base(program),
             (Some(program), None) => default_base(program),
             (_, Some(base)) => base,
             (None, None) => return Ok(()),
@@ -127,26 +141,59 @@ impl FriArgs {
     /// Adds preset and FRI flags to `job` and resolves it.
     ///
     /// # Errors
+    /// A preset that is not there, impossible parameters, a tree.
+    pub fn resolve(&self, job: Job) -> Result<ChainSpec, CliError> {
+        let (job, preset) = self.apply(job)?;
+        Ok(job.resolve_with(&preset)?)
+    }
+
+    /// As [`Self::resolve`], of a chain or a tree; `finished` become further leaves of a tree.
+    ///
+    /// # Errors
     /// A preset that is not there, impossible parameters.
-    pub fn resolve(&self, mut job: Job) -> Result<ChainSpec, CliError> {
+    pub fn resolve_any(&self, job: Job, finished: Vec<ProofSpec>) -> Result<ProofSpec, CliError> {
+        let (job, preset) = self.apply(job)?;
+        Ok(job.resolve_any(&preset, finished)?)
+    }
+
+    /// `job` with the FRI flags, and the preset for what it leaves open.
+    fn apply(&self, mut job: Job) -> Result<(Job, Preset), CliError> {
         self.layers.apply(&mut job.fri);
         self.last.apply(&mut job.last.fri);
-        if let Some(BaseJob::Keccak { fri, .. } | BaseJob::Fibonacci { fri, .. }) = &mut job.base {
+        for base in bases(&mut job) {
+            let (BaseJob::Keccak { fri, .. } | BaseJob::Fibonacci { fri, .. }) = base;
             self.base.apply(fri);
         }
-        Ok(match &self.preset {
-            None => job.resolve()?,
-            Some(name) if preset::names().any(|known| known == name) => {
-                job.preset.clone_from(name);
-                job.resolve()?
-            }
-            Some(file) if Path::new(file).exists() => {
-                job.resolve_with(&Preset::load(Path::new(file))?)?
-            }
+        let preset = match &self.preset {
+            None => Preset::named(&job.preset)?,
+            Some(name) if preset::names().any(|known| known == name) => Preset::named(name)?,
+            Some(file) if Path::new(file).exists() => Preset::load(Path::new(file))?,
             // Neither a name nor a file: the error lists the names.
-            Some(name) => job.resolve_with(&Preset::named(name)?)?,
-        })
+            Some(name) => Preset::named(name)?,
+        };
+        Ok((job, preset))
     }
+}
+
+/// The base of a job and those among its leaves.
+fn bases(job: &mut Job) -> impl Iterator<Item = &mut BaseJob> {
+    let leaves = match &mut job.recursion {
+        Recursion::Tree { leaves: Some(leaves), .. } => leaves.as_mut_slice(),
+        _ => &mut [],
+    };
+    let leaves = leaves.iter_mut().filter_map(|leaf| match leaf {
+        Leaf::Base(base) => Some(base),
+        Leaf::Finished(_) => None,
+    });
+    job.base.iter_mut().chain(leaves)
+}
+
+/// Reads a job file.
+///
+/// # Errors
+/// A file that cannot be read or is no job.
+pub fn read_job(path: &Path) -> Result<Job, CliError> {
+    Ok(Job::from_json(&read_text(path, JOB_BYTES)?)?)
 }
 
 /// Layers of a chain unless `--layers` says otherwise.
@@ -161,13 +208,15 @@ pub fn default_base(program: ProgramName) -> BaseJob {
     }
 }
 
-/// Whether `base` is of `program`.
-const fn is(program: ProgramName, base: &BaseJob) -> bool {
-    matches!(
-        (program, base),
-        (ProgramName::Keccak, BaseJob::Keccak { .. })
-            | (ProgramName::Fibonacci, BaseJob::Fibonacci { .. })
-    )
+impl ProgramName {
+    /// Whether `base` is of this program.
+    #[must_use]
+    pub const fn is(self, base: &BaseJob) -> bool {
+        matches!(
+            (self, base),
+            (Self::Keccak, BaseJob::Keccak { .. }) | (Self::Fibonacci, BaseJob::Fibonacci { .. })
+        )
+    }
 }
 
 /// Fails if `value` was given: it means nothing `with` this program.

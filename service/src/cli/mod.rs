@@ -11,6 +11,8 @@ pub mod inspect;
 pub mod job_args;
 pub mod prepare;
 pub mod prove;
+pub mod prove_tree;
+pub mod tree_plan;
 pub mod verify;
 
 /// Proves a computation, then proves that the proof was verified, as often as asked.

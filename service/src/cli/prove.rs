@@ -1,18 +1,19 @@
 //! `arbor prove`: a base proof and its layers, into a file.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use arbor_prover::tree::{ProofSpec, RunOptions};
 use arbor_prover::{
     Cache, ChainProof, ChainSpec, Estimate, LayerKind, LayerReport, Observer, Statement, chain,
     estimate, memory,
 };
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::Format;
 use super::job_args::JobArgs;
+use super::prove_tree::{self, TreeArgs};
 use crate::error::CliError;
 use crate::progress::Progress;
 use crate::{interrupt, output};
@@ -21,7 +22,10 @@ use crate::{interrupt, output};
 ///
 /// --help lists the FRI parameters, -h leaves them out.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct ProveArgs {
+    #[command(subcommand)]
+    form: Option<Form>,
     #[command(flatten)]
     job: JobArgs,
     /// File to write; an existing one is replaced once the proof is complete
@@ -30,6 +34,12 @@ pub struct ProveArgs {
     /// Print the steps and the estimated memory, and prove nothing
     #[arg(long)]
     plan: bool,
+}
+
+/// What is proved if it is no chain.
+#[derive(Debug, Subcommand)]
+enum Form {
+    Tree(Box<TreeArgs>),
 }
 
 /// What `--json` prints.
@@ -45,13 +55,23 @@ struct Proved<'a> {
 
 /// Proves, or prints the plan.
 pub(super) fn run(args: &ProveArgs, format: Format) -> Result<(), CliError> {
-    let spec = args.job.resolve()?;
+    if let Some(Form::Tree(tree)) = &args.form {
+        return prove_tree::run(tree, format);
+    }
+    let target = if args.plan { None } else { args.out.as_deref() };
+    let spec = match args.job.resolve_any()? {
+        ProofSpec::Chain(spec) => spec,
+        ProofSpec::Tree(spec) => {
+            let finished = prove_tree::Finished::default();
+            let options = RunOptions::default();
+            return prove_tree::prove_or_plan(&spec, finished, options, target, format);
+        }
+    };
     if args.plan {
         return Plan::of(&spec).print(format);
     }
-    let out =
-        args.out.as_deref().ok_or(CliError::Missing { flag: "--out", why: "the file to write" })?;
-    check_writable(out)?;
+    let out = target.ok_or(CliError::Missing { flag: "--out", why: "the file to write" })?;
+    output::check_writable(out)?;
     let proof = prove(&spec)?;
     let bytes = interrupt::uninterrupted(|| proof.write(out))?;
     print(&proof, out, bytes, format)
@@ -84,20 +104,6 @@ fn print(proof: &ChainProof, file: &Path, bytes: u64, format: Format) -> Result<
     }
     output::line(format_args!("wrote {} ({bytes} bytes)", file.display()))?;
     output::line(format_args!("next: arbor verify {}", file.display()))
-}
-
-/// Finds out before the work whether its result can be written.
-fn check_writable(out: &Path) -> Result<(), CliError> {
-    let failed = |source| CliError::File { path: out.to_owned(), source };
-    if out.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
-    }
-    let folder = match out.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    // The file vanishes when it is dropped, here at once.
-    tempfile::NamedTempFile::new_in(folder).map(drop).map_err(failed)
 }
 
 /// The steps of a chain, before any of them is taken.

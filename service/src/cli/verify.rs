@@ -16,7 +16,8 @@ const STATEMENT_BYTES: u64 = 1 << 20;
 /// Verify a proof file and print what it proves.
 ///
 /// Nothing but the file is needed: the keys that it must have are derived from its parameters, never read
-/// from it. A file of more than 64 MiB is refused unread.
+/// from it. A file of more than 16 MiB is refused unread, and so is one whose keys would take more than
+/// 4 GiB of memory to derive.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// Proof file

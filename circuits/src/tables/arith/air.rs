@@ -88,7 +88,11 @@ pub(super) fn constrain_digest<AB: TableBuilder>(builder: &mut AB, row: &ArithCo
 }
 
 /// Ports of the first and the last row hold the public values, lifted to the extension.
-pub(super) fn constrain_scalars<AB: TableBuilder>(builder: &mut AB, row: &ArithCols<AB::Var>, count: usize) {
+pub(super) fn constrain_scalars<AB: TableBuilder>(
+    builder: &mut AB,
+    row: &ArithCols<AB::Var>,
+    count: usize,
+) {
     let ports = [row.a, row.b, row.c];
     for i in 0..count {
         let public: AB::Expr = builder.public_values()[i].into();

@@ -177,7 +177,10 @@ pub(super) fn constrain_powers<AB: TableBuilder>(builder: &mut AB, w: &Window<'_
 ///
 /// The masks of the leading slots are not multiplied by the selector, to stay at degree 3: on rows
 /// of other kinds with masks, γ, γ² and γ³ can be zero.
-pub(super) fn constrain_reduced_opening<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn constrain_reduced_opening<AB: TableBuilder>(
+    builder: &mut AB,
+    w: &Window<'_, AB::Var>,
+) {
     let leaf = leaf::<AB>(&w.fixed);
     let input = w.now.input();
     let powers = [w.now.gamma3(), w.now.gamma2(), w.now.gamma()];
@@ -319,7 +322,7 @@ fn limbs<AB: TableBuilder>(cells: [AB::Var; D]) -> [AB::Expr; D] {
     cells.map(Into::into)
 }
 
-fn interact_a<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn interact_a<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let (fixed, input) = (&w.fixed, w.now.input());
     let (addr, fixed_count) = (fixed.addr[0], fixed.count[0]);
     let count: AB::Expr = fixed_count + fixed.dynamic * w.now.multiplicity()[0].into();
@@ -357,7 +360,7 @@ fn interact_a<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     );
 }
 
-fn interact_b<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn interact_b<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let (fixed, input, output) = (&w.fixed, w.now.input(), w.now.output());
     let following = w.next.input();
     let (addr, fixed_count) = (fixed.addr[1], fixed.count[1]);
@@ -407,7 +410,7 @@ fn interact_b<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     );
 }
 
-fn interact_c<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
+pub(super) fn interact_c<AB: TableBuilder>(builder: &mut AB, w: &Window<'_, AB::Var>) {
     let (fixed, input, output) = (&w.fixed, w.now.input(), w.now.output());
     let (addr, count) = (fixed.addr[2], fixed.count[2]);
     let zero = AB::Expr::ZERO;

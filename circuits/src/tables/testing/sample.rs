@@ -1,4 +1,4 @@
-//! A layer over a small proof of three tables, of which two are taller than the third.
+//! A layer over a small proof of four tables, of which three are taller than the last.
 
 use std::sync::{Arc, LazyLock};
 
@@ -98,12 +98,12 @@ pub(crate) struct Sample {
 
 impl Sample {
     fn new() -> Self {
-        let circuits = [(6, 8), (6, 8), (4, 6)].map(|(publics, log_height)| {
+        let circuits = [(6, 8), (5, 8), (5, 8), (4, 6)].map(|(publics, log_height)| {
             let publics: Vec<F> = (0..publics).map(|i| F::from_usize(5 + 3 * i)).collect();
             Circuit::new(&publics, log_height)
         });
         let airs = circuits.iter().map(|circuit| circuit.air.clone()).collect();
-        let base = Committed::new(airs, &[8, 8, 6], TINY).expect("a child");
+        let base = Committed::new(airs, &[8, 8, 8, 6], TINY).expect("a child");
         let traces = circuits.each_ref().map(|circuit| &circuit.trace);
         let publics = circuits.each_ref().map(|circuit| circuit.publics.clone());
         let proof = base.prove(&traces, &publics, Arc::new(NoPhases)).expect("an honest proof");

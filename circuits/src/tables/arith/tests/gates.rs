@@ -10,8 +10,7 @@ use crate::config::{D, EF, F};
 use crate::program::{Addr, Gate, ProgramBuilder, Role};
 use crate::tables::LayerAir;
 use crate::tables::arith::{
-    ArithAir, ArithPreprocessed, NUM_COLS, NUM_PREPROCESSED, Publics, fill_rows,
-    preprocessed_trace,
+    ArithAir, ArithPreprocessed, NUM_COLS, NUM_PREPROCESSED, Publics, fill_rows, preprocessed_trace,
 };
 use crate::tables::testing::Subject;
 

@@ -60,15 +60,8 @@ fn no_cell_is_free() {
     let gates = sample.layer.program().gates.iter().enumerate();
     let kinds = rows_by_kind(gates.map(|(row, gate)| kind(row, rows, gate)), 40);
     let names: Vec<&str> = kinds.keys().map(String::as_str).collect();
-    let expected = [
-        "assert",
-        "boolean input",
-        "compute",
-        "first row",
-        "free input",
-        "padding",
-        "quotient",
-    ];
+    let expected =
+        ["assert", "boolean input", "compute", "first row", "free input", "padding", "quotient"];
     assert_eq!(names, expected);
     let (mut coverage, mut hit) = (Coverage::default(), BTreeSet::new());
     for (kind, rows) in kinds {

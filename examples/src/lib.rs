@@ -1,12 +1,14 @@
-//! What `recursive_keccak` and `recursive_fibonacci` share: their flags, and the run itself.
+//! What the examples share: their flags, and the runs themselves.
 
-use std::path::PathBuf;
+mod aggregation;
+
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use arbor_prover::{
-    BaseJob, Cache, ChainProof, ChainSpec, FriOverrides, Job, Observer, ParamError, ProverError,
-    VerifyFailure, VerifyOptions, chain, memory, verify_bytes,
+    BaseJob, Cache, ChainProof, ChainSpec, FriOverrides, Job, LayerReport, Observer, ParamError,
+    ProverError, VerifyFailure, VerifyOptions, chain, memory, verify_bytes,
 };
 use arbor_service::error::CliError;
 use arbor_service::progress::Progress;
@@ -14,17 +16,26 @@ use arbor_service::{cpu, interrupt, logging, output};
 use clap::Args;
 use thiserror::Error;
 
+pub use aggregation::{AggregationArgs, run_tree};
+
 /// Naive bits from which the queries are derived unless `--security-level` says otherwise.
 const SECURITY_LEVEL: usize = 124;
 /// Grinding before the query indices unless `--query-pow-bits` says otherwise.
 const QUERY_POW_BITS: usize = 15;
 
-/// The flags of both examples. Where a default is left to the preset it is tuned: see each flag.
+/// The flags of the examples that prove a chain.
 #[derive(Debug, Args)]
 pub struct RecursionArgs {
     /// Recursion layers over the base proof
     #[arg(long, value_name = "L", default_value_t = 3)]
     num_recursive_layers: usize,
+    #[command(flatten)]
+    proofs: ProofArgs,
+}
+
+/// The flags of all examples. Where a default is left to the preset it is tuned: see each flag.
+#[derive(Debug, Args)]
+struct ProofArgs {
     /// Field of every proof; only koala-bear exists
     #[arg(long, default_value = "koala-bear")]
     field: String,
@@ -35,14 +46,15 @@ pub struct RecursionArgs {
     #[arg(long)]
     zk: bool,
     /// Log of the inverse code rate [default: 2; tuned to 3 for a Fibonacci base proof, whose layer is
-    /// then smaller]
+    /// then smaller, and to 4 for one that is a leaf of a tree]
     #[arg(long, value_name = "N")]
     log_blowup: Option<usize>,
     /// Log of the most points that a folding round merges [default: tuned to 4, which makes the layer
     /// above smallest]
     #[arg(long, value_name = "N")]
     max_log_arity: Option<usize>,
-    /// Log of the length of the final polynomial [default: 5]
+    /// Log of the length of the final polynomial [default: tuned to 5, in trees too, where other tools
+    /// take 6: it measures best here]
     #[arg(long, value_name = "N")]
     log_final_poly_len: Option<usize>,
     /// Level of each Merkle tree that is sent instead of its root [default: tuned to 5: the entries are
@@ -123,6 +135,24 @@ impl ExampleError {
 }
 
 impl RecursionArgs {
+    /// Everything that determines the chain over `base`.
+    fn spec(&self, base: BaseJob) -> Result<ChainSpec, ParamError> {
+        let mut job = Job::chain(base, self.num_recursive_layers);
+        job.fri = self.proofs.fri();
+        job.resolve()
+    }
+}
+
+impl ProofArgs {
+    /// Refuses what does not exist, explains what has no effect, and gives the file to write.
+    fn start(&self, name: &str) -> Result<PathBuf, ExampleError> {
+        self.check_supported()?;
+        self.lanes.explain();
+        let file = self.out.clone().unwrap_or_else(|| format!("{name}.arbor").into());
+        output::check_writable(&file)?;
+        Ok(file)
+    }
+
     /// Refuses what does not exist, by name.
     fn check_supported(&self) -> Result<(), ExampleError> {
         let refused = |flag, value: &str, instead| {
@@ -140,10 +170,9 @@ impl RecursionArgs {
         Ok(())
     }
 
-    /// Everything that determines the chain over `base`.
-    fn spec(&self, base: BaseJob) -> Result<ChainSpec, ParamError> {
-        let mut job = Job::chain(base, self.num_recursive_layers);
-        job.fri = FriOverrides {
+    /// What the flags say about the parameters of every proof.
+    fn fri(&self) -> FriOverrides {
+        FriOverrides {
             log_blowup: self.log_blowup,
             max_log_arity: self.max_log_arity,
             log_final_poly_len: self.log_final_poly_len,
@@ -152,8 +181,7 @@ impl RecursionArgs {
             commit_pow_bits: Some(self.commit_pow_bits),
             query_pow_bits: Some(self.query_pow_bits),
             ..FriOverrides::default()
-        };
-        job.resolve()
+        }
     }
 }
 
@@ -196,9 +224,14 @@ pub fn start() -> Option<ExitCode> {
 /// Proves and verifies a chain over `base`; `name` is the example's.
 #[must_use]
 pub fn run(name: &str, base: BaseJob, args: &RecursionArgs) -> ExitCode {
+    finish(name, || prove_and_verify(name, base, args))
+}
+
+/// Runs an example and turns its end into an exit code.
+fn finish(name: &str, example: impl FnOnce() -> Result<(), ExampleError>) -> ExitCode {
     logging::init();
     interrupt::install();
-    match prove_and_verify(name, base, args) {
+    match example() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{name}: {error}");
@@ -208,21 +241,28 @@ pub fn run(name: &str, base: BaseJob, args: &RecursionArgs) -> ExitCode {
 }
 
 fn prove_and_verify(name: &str, base: BaseJob, args: &RecursionArgs) -> Result<(), ExampleError> {
-    args.check_supported()?;
-    args.lanes.explain();
+    let file = args.proofs.start(name)?;
     let spec = args.spec(base)?;
-    let file = args.out.clone().unwrap_or_else(|| format!("{name}.arbor").into());
-    output::check_writable(&file)?;
     let cache = Cache::new();
     let proof = prove(&spec, &cache)?;
-    let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
+    report(&proof.reports, &proof.to_bytes()?, &cache)?;
+    let bytes = interrupt::uninterrupted(|| proof.write(&file))?;
+    next(&file, bytes)
+}
 
-    output::line(output::timings(&proof.reports))?;
+/// Verifies the file that `bytes` will be, and prints the timings and what was proved.
+fn report(reports: &[LayerReport], bytes: &[u8], cache: &Cache) -> Result<(), ExampleError> {
+    let verified = verify_bytes(bytes, &VerifyOptions::default(), cache)?;
+    output::line(output::timings(reports))?;
     for line in verified.statement.lines() {
         output::line(line)?;
     }
     output::line(format_args!("verified in {:.1} ms", verified.verify_ms))?;
-    let bytes = interrupt::uninterrupted(|| proof.write(&file))?;
+    Ok(())
+}
+
+/// Says what was written and what to do next.
+fn next(file: &Path, bytes: u64) -> Result<(), ExampleError> {
     output::line(format_args!("wrote {} ({bytes} bytes)", file.display()))?;
     output::line(format_args!(
         "next: cargo run --release --bin arbor --features parallel -- verify {}",

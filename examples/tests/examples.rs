@@ -42,6 +42,24 @@ fn chains_are_proved_verified_and_timed() {
 }
 
 #[test]
+fn trees_are_proved_verified_and_timed() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let quick = "--field koala-bear -n 10 --security-level 12 --query-pow-bits 2";
+    for (tree, nodes) in [("", 3), ("--arity 3 --num-recursive-layers 1 --concurrent-pairs", 4)] {
+        let file = folder.path().join("tree.arbor");
+        let output =
+            run("recursive_aggregation", &format!("{tree} {quick} --out {}", file.display()));
+        let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+        assert!(output.status.success(), "{tree}: {stderr}");
+        for word in ["1/0", "merge", "leaf 1", "verified in", "next: cargo run"] {
+            assert!(stdout.contains(word), "{tree}: {word} is not in {stdout}");
+        }
+        assert_eq!(stderr.matches("total_ms").count(), nodes, "{tree}: {stderr}");
+        assert!(file.exists(), "{tree}");
+    }
+}
+
+#[test]
 fn lanes_are_accepted_and_explained() {
     let folder = TempDir::new().expect("a temporary folder");
     let flags = "--public-lanes 1 --alu-lanes 2 --horner-packed-steps 3 --recompose-lanes 4";

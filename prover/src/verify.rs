@@ -236,6 +236,19 @@ pub fn verify_bytes(
     })
 }
 
+/// The circuits of the proof in a file, derived from its parameters within the limits. Neither the
+/// proof nor anything else that the file says is checked.
+///
+/// Errors: what is over a limit, or that the circuits cannot be built.
+pub fn circuits(
+    file: &ProofFile,
+    options: &VerifyOptions,
+    cache: &Cache,
+) -> Result<PreparedProof, VerifyFailure> {
+    check_limits(&file.header.spec, options)?;
+    derive(&file.header.spec, cache)
+}
+
 /// Refuses what would cost too much, before any of it is spent.
 fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), VerifyFailure> {
     spec.validate().map_err(|source| VerifyFailure::Parameters { source })?;

@@ -104,7 +104,9 @@ fn exact_figures_have_no_times() {
     assert!(!stdout(&output).contains("_ms"), "no times");
     let works: Vec<_> =
         measured["layers"].as_array().expect("layers").iter().map(|l| &l["work"]).collect();
-    assert!(works.contains(&&"keccak".into()) && works.contains(&&"fibonacci-100".into()));
+    for work in ["keccak", "fibonacci-100", "tree2", "tree8"] {
+        assert!(works.contains(&&work.into()), "{work}");
+    }
     let text = stdout(&arbor(words("bench --exact --preset insecure-test")));
     assert!(!text.contains(" ms"), "{text}");
 }

@@ -43,7 +43,13 @@ impl Bench<'_> {
         layers.extend(
             small.reports.into_iter().map(|report| LayerOf { work: "fibonacci-100", report }),
         );
-        Ok(Measured { figures: figures.into_vec(), layers })
+        for &work in &self.work {
+            let Some(arity) = work.arity() else { continue };
+            let sizes = self.tree_sizes(arity, &cache)?.into_iter();
+            layers.extend(sizes.map(|report| LayerOf { work: work.name(), report }));
+        }
+        let parameters = self.parameters()?;
+        Ok(Measured { figures: figures.into_vec(), layers, parameters, leaves: Vec::new() })
     }
 
     /// A layer of the Keccak chain that is compiled and not proved: it has sizes only.

@@ -1,13 +1,17 @@
 //! What `arbor bench` measures.
 //!
-//! A run proves the Keccak chain and then the Fibonacci chain, so that every ratio is to a base proof of
-//! the same run. The steady layer is the last of four with the same parameters: its circuit verifies a
-//! layer of its own shape.
+//! A run proves the Keccak chain, then the Fibonacci chain, then the merges of trees, so that every ratio
+//! is to a base proof of the same run. The steady layer is the last of four with the same parameters: its
+//! circuit verifies a layer of its own shape. The steady merge is one of the third level: it verifies
+//! merges of its own shape. All its children are one proof that was made before, which changes nothing
+//! but what it takes to get there.
 
-use arbor_prover::{LayerKind, TableReport};
+use arbor_prover::{BaseJob, LayerKind, TableReport};
 use serde::Serialize;
 
 use crate::cli::job_args::FriArgs;
+use crate::error::CliError;
+use crate::output;
 
 mod child;
 mod exact;
@@ -15,8 +19,10 @@ mod figures;
 #[cfg(test)]
 mod tests;
 mod timed;
+mod trees;
 
 pub use figures::Figure;
+pub use trees::LeafCost;
 
 /// Permutations of the Keccak base to which every time is related.
 const KECCAK_PERMUTATIONS: u64 = 1_000;
@@ -36,6 +42,12 @@ pub enum Work {
     Keccak,
     /// A chain over a Fibonacci element.
     Fibonacci,
+    /// A tree of two proofs to a node.
+    Tree2,
+    /// A tree of eight proofs to a node.
+    Tree8,
+    /// What a leaf costs in trees of 2 to 64 leaves.
+    Leaves,
 }
 
 /// What to measure, and how.
@@ -58,6 +70,20 @@ pub struct Measured {
     pub figures: Vec<Figure>,
     /// Every layer behind them.
     pub layers: Vec<LayerOf>,
+    /// The parameters of what was measured.
+    pub parameters: Vec<Parameters>,
+    /// What a leaf costs, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leaves: Vec<LeafCost>,
+}
+
+/// FRI parameters of one kind of proof, in words.
+#[derive(Clone, Debug, Serialize)]
+pub struct Parameters {
+    /// The kind of proof.
+    pub proof: &'static str,
+    /// Its parameters.
+    pub fri: String,
 }
 
 impl Measured {
@@ -67,13 +93,16 @@ impl Measured {
         let layers = self.layers.iter().map(|LayerOf { work, report }| LayerSizes {
             work,
             layer: report.layer,
+            node: report.node.as_deref(),
             kind: report.kind,
             tables: &report.tables,
-            permutations: (report.proof_bytes > 0).then_some(report.permutations),
+            permutations: (report.permutations > 0 || report.proof_bytes > 0)
+                .then_some(report.permutations),
             queries: report.queries,
             proof_bytes: (report.proof_bytes > 0).then_some(report.proof_bytes),
         });
-        Sizes { figures: &self.figures, layers: layers.collect() }
+        let (figures, parameters) = (&self.figures, &self.parameters);
+        Sizes { figures, layers: layers.collect(), parameters }
     }
 }
 
@@ -82,6 +111,7 @@ impl Measured {
 pub struct Sizes<'a> {
     figures: &'a [Figure],
     layers: Vec<LayerSizes<'a>>,
+    parameters: &'a [Parameters],
 }
 
 /// A layer without times and memory.
@@ -89,9 +119,12 @@ pub struct Sizes<'a> {
 struct LayerSizes<'a> {
     work: &'static str,
     layer: usize,
+    /// Of a node of a tree.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'a str>,
     kind: LayerKind,
     tables: &'a [TableReport],
-    /// Of a layer that was proved.
+    /// Of a layer that was proved or whose hash table was compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     permutations: Option<usize>,
     queries: usize,
@@ -114,5 +147,25 @@ impl Bench<'_> {
     /// Whether `work` is to be measured.
     fn measures(&self, work: Work) -> bool {
         self.work.contains(&work)
+    }
+
+    /// The parameters of the proofs behind the figures.
+    fn parameters(&self) -> Result<Vec<Parameters>, CliError> {
+        let keccak = self.spec(BaseJob::keccak(KECCAK_PERMUTATIONS, SEED), KECCAK_LAYERS)?;
+        let mut all = vec![
+            Parameters { proof: "every layer", fri: output::fri(&keccak.layer_fri) },
+            Parameters { proof: "Keccak base", fri: output::fri(&keccak.base.fri) },
+        ];
+        if self.measures(Work::Fibonacci) {
+            let base = BaseJob::fibonacci(FIBONACCI_ELEMENT, 0, 1);
+            let fri = self.spec(base, FIBONACCI_LAYERS)?.base.fri;
+            all.push(Parameters { proof: "Fibonacci base", fri: output::fri(&fri) });
+        }
+        let tree = self.tree_spec(2, 1)?;
+        let trees = self.work.iter().any(|work| work.arity().is_some() || *work == Work::Leaves);
+        if let (true, Some(base)) = (trees, tree.bases().first()) {
+            all.push(Parameters { proof: "leaf of a tree", fri: output::fri(&base.fri) });
+        }
+        Ok(all)
     }
 }

@@ -6,6 +6,7 @@ use arbor_prover::{BaseJob, Cache, ChainProof, Job, LayerReport, Observer, Timin
 use tempfile::TempDir;
 
 use super::figures::{Figures, median};
+use super::trees::Tree;
 use super::{
     Bench, FIBONACCI_ELEMENT, FIBONACCI_LAYERS, KECCAK_LAYERS, KECCAK_PERMUTATIONS, LayerOf,
     Measured, SEED, Work, child, exact,
@@ -17,6 +18,8 @@ use crate::progress::Progress;
 struct Run {
     keccak: Vec<LayerReport>,
     fibonacci: Vec<LayerReport>,
+    /// Of every tree: a leaf, a merge of leaves, a steady merge.
+    trees: Vec<Vec<LayerReport>>,
 }
 
 impl Bench<'_> {
@@ -26,11 +29,12 @@ impl Bench<'_> {
     /// Impossible parameters, a proof that fails, a child process that fails.
     pub fn timed(&self) -> Result<Measured, CliError> {
         let cache = Cache::new();
-        self.run(&cache)?;
+        let trees = self.trees(&cache)?;
+        self.run(&trees, &cache)?;
         let mut runs = Vec::with_capacity(self.runs);
         let mut last = None;
         for _ in 0..self.runs {
-            let (run, proof) = self.run(&cache)?;
+            let (run, proof) = self.run(&trees, &cache)?;
             runs.push(run);
             last = Some(proof);
         }
@@ -47,11 +51,25 @@ impl Bench<'_> {
             figures.push("fibonacci_layer1_over_base", ratio(&runs, |run| run.fibonacci.get(1)));
             layers.extend(medians("fibonacci", runs.iter().map(|run| run.fibonacci.as_slice())));
         }
-        Ok(Measured { figures: figures.into_vec(), layers })
+        for (index, tree) in trees.iter().enumerate() {
+            for (name, place) in tree.work.tree_figures().into_iter().flatten().zip(1..) {
+                figures.push(name, ratio(&runs, |run| run.trees[index].get(place)));
+            }
+            let reports = runs.iter().map(|run| run.trees[index].as_slice());
+            layers.extend(medians(tree.work.name(), reports));
+        }
+        let mut leaves = Vec::new();
+        if self.measures(Work::Leaves) {
+            let bases = runs.iter().filter_map(|run| run.keccak.first());
+            let base_ms = median(bases.map(|base| base.timings_ms.total));
+            leaves = self.leaf_costs(base_ms, &cache)?;
+        }
+        let parameters = self.parameters()?;
+        Ok(Measured { figures: figures.into_vec(), layers, parameters, leaves })
     }
 
-    /// One run: the Keccak chain, or its base alone if only Fibonacci is asked for, and Fibonacci.
-    fn run(&self, cache: &Cache) -> Result<(Run, ChainProof), CliError> {
+    /// One run: the Keccak chain, or its base alone if only others are asked for, Fibonacci, and trees.
+    fn run(&self, trees: &[Tree], cache: &Cache) -> Result<(Run, ChainProof), CliError> {
         let layers = if self.measures(Work::Keccak) { KECCAK_LAYERS } else { 0 };
         let keccak = self.prove(BaseJob::keccak(KECCAK_PERMUTATIONS, SEED), layers, cache)?;
         let fibonacci = if self.measures(Work::Fibonacci) {
@@ -60,7 +78,9 @@ impl Bench<'_> {
         } else {
             Vec::new()
         };
-        Ok((Run { keccak: keccak.reports.clone(), fibonacci }, keccak))
+        let trees =
+            trees.iter().map(|tree| self.run_tree(tree, cache)).collect::<Result<_, _>>()?;
+        Ok((Run { keccak: keccak.reports.clone(), fibonacci, trees }, keccak))
     }
 
     /// Proves one chain, whose last layer has the parameters of the others.

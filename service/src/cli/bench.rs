@@ -5,9 +5,12 @@ use clap::Args;
 
 use super::Format;
 use super::job_args::FriArgs;
-use crate::bench::{Bench, Measured, Work};
+use crate::bench::{Bench, LeafCost, Measured, Work};
 use crate::error::CliError;
 use crate::output;
+
+/// What is measured unless `--work` says otherwise.
+const DEFAULT_WORK: &str = "keccak,fibonacci,tree2,tree8";
 
 /// Take the figures of the README on this machine.
 ///
@@ -15,8 +18,9 @@ use crate::output;
 /// after one warm-up run. A layer is restore + fill + prove, with its circuit prepared ahead.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// What to measure; any ratio proves the Keccak base too
-    #[arg(long, value_name = "WORK,…", value_delimiter = ',', default_value = "keccak,fibonacci")]
+    /// What to measure: keccak, fibonacci, tree2, tree8, all of these, or leaves (what a leaf costs in
+    /// trees of 2 to 64); any ratio proves the Keccak base too
+    #[arg(long, value_name = "WORK,…", value_delimiter = ',', default_value = DEFAULT_WORK)]
     work: Vec<String>,
     /// Runs over which the medians are taken
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
@@ -34,7 +38,16 @@ pub(super) fn run(
     threads: Option<usize>,
     format: Format,
 ) -> Result<(), CliError> {
-    let work: Vec<Work> = args.work.iter().map(|name| parse(name)).collect::<Result<_, _>>()?;
+    let mut work = Vec::new();
+    for name in args.work.iter().flat_map(|name| match name.trim() {
+        "all" => DEFAULT_WORK.split(','),
+        name => name.split(','),
+    }) {
+        let one = parse(name)?;
+        if !work.contains(&one) {
+            work.push(one);
+        }
+    }
     let bench = Bench { work, runs: args.runs.into(), threads, fri: &args.fri };
     let measured = if args.exact { bench.exact()? } else { bench.timed()? };
     match (format, args.exact) {
@@ -46,14 +59,16 @@ pub(super) fn run(
 
 /// One work by name.
 fn parse(name: &str) -> Result<Work, CliError> {
-    match name.trim() {
+    match name {
         "keccak" => Ok(Work::Keccak),
         "fibonacci" => Ok(Work::Fibonacci),
-        tree @ ("tree2" | "tree8") => Err(CliError::NotYet { what: format!("--work {tree}") }),
+        "tree2" => Ok(Work::Tree2),
+        "tree8" => Ok(Work::Tree8),
+        "leaves" => Ok(Work::Leaves),
         other => Err(CliError::UnknownValue {
             flag: "--work",
             value: other.to_owned(),
-            expected: "keccak or fibonacci",
+            expected: "keccak, fibonacci, tree2, tree8, leaves or all",
         }),
     }
 }
@@ -72,7 +87,42 @@ fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
     }
     output::line(figures)?;
     output::line(layers(measured, exact))?;
-    output::line(tables(measured))
+    output::line(tables(measured))?;
+    if !measured.leaves.is_empty() {
+        output::line(leaves(&measured.leaves))?;
+    }
+    for parameters in &measured.parameters {
+        output::line(format_args!("{}: {}", parameters.proof, parameters.fri))?;
+    }
+    Ok(())
+}
+
+/// What a leaf costs, a tree a line.
+fn leaves(costs: &[LeafCost]) -> comfy_table::Table {
+    let header = [
+        "leaves",
+        "arity",
+        "proofs",
+        "total s",
+        "ms a leaf",
+        "a leaf / base",
+        "proof KB",
+        "peak GB",
+    ];
+    let mut table = output::table(header, 0);
+    for cost in costs {
+        table.add_row([
+            cost.leaves.to_string(),
+            cost.arity.to_string(),
+            cost.proofs.to_string(),
+            format!("{:.2}", cost.total_ms / 1e3),
+            format!("{:.0}", cost.leaf_ms),
+            format!("{:.3}", cost.leaf_over_base),
+            output::kilobytes(cost.proof_bytes),
+            format!("{:.2}", cost.peak_bytes as f64 / 1e9),
+        ]);
+    }
+    table
 }
 
 /// A layer a line. One that was compiled and not proved has no permutations and bytes to show.
@@ -84,13 +134,14 @@ fn layers(measured: &Measured, exact: bool) -> comfy_table::Table {
     for layer in &measured.layers {
         let report = &layer.report;
         let proved = |text: String| if report.proof_bytes == 0 { "–".to_owned() } else { text };
-        let mut row = vec![layer.work.to_owned(), report.layer.to_string()];
+        let hashes = report.permutations > 0 || report.proof_bytes > 0;
+        let mut row = vec![layer.work.to_owned(), place(report)];
         if !exact {
             row.push(format!("{:.1}", report.timings_ms.total));
             row.push(format!("{:.1}", report.timings_ms.verify));
         }
         row.extend([
-            proved(report.permutations.to_string()),
+            if hashes { report.permutations.to_string() } else { "–".to_owned() },
             report.queries.to_string(),
             proved(output::kilobytes(report.proof_bytes)),
             output::millions(cells(report)),
@@ -108,7 +159,7 @@ fn tables(measured: &Measured) -> comfy_table::Table {
         for size in &layer.report.tables {
             table.add_row([
                 layer.work.to_owned(),
-                layer.report.layer.to_string(),
+                place(&layer.report),
                 size.name.clone(),
                 format!("2^{}", size.log_height),
                 size.main.to_string(),
@@ -119,6 +170,11 @@ fn tables(measured: &Measured) -> comfy_table::Table {
         }
     }
     table
+}
+
+/// Which layer of a chain, or which node of a tree.
+fn place(report: &LayerReport) -> String {
+    report.node.clone().unwrap_or_else(|| report.layer.to_string())
 }
 
 /// Cells that a layer commits to online, over all tables.

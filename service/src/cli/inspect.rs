@@ -7,22 +7,36 @@ use arbor_prover::tree::ProofSpec;
 use arbor_prover::{ChainSpec, Limits, ProofFile, VerifyFailure};
 use clap::Args;
 
-use super::Format;
+use super::inspect_tree::Shape;
+use super::{Format, inspect_leaf};
 use crate::error::CliError;
 use crate::output;
 
 /// Print what a proof file says about itself. Its checksum is checked, its proof is not.
+///
+/// With --leaf the proof is verified, and one leaf is shown to be in it by the way from the leaf to the
+/// root.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// Proof file
     file: PathBuf,
+    /// Check that the leaf at this position, from 0, is in the proof, and print the way to the root
+    #[arg(long, value_name = "I")]
+    leaf: Option<usize>,
 }
 
 /// Parses the file and prints its header.
 pub(super) fn run(args: &InspectArgs, format: Format) -> Result<(), CliError> {
+    if let Some(leaf) = args.leaf {
+        return inspect_leaf::run(&args.file, leaf, format);
+    }
     let limits = Limits::default();
     let bytes = format::read_file(&args.file, &limits).map_err(VerifyFailure::from)?;
     let file = ProofFile::parse(&bytes, &limits).map_err(VerifyFailure::from)?;
+    let shape = match file.header.spec {
+        ProofSpec::Chain(_) => None,
+        ProofSpec::Tree(_) => Shape::of(&file)?,
+    };
     match format {
         Format::Json => output::json(&serde_json::json!({
             "verified": false,
@@ -30,17 +44,21 @@ pub(super) fn run(args: &InspectArgs, format: Format) -> Result<(), CliError> {
             "file_bytes": bytes.len(),
             "proof_bytes": file.proof.len(),
             "header": file.header,
+            "tree": shape,
         })),
-        Format::Text => print(&file, bytes.len()),
+        Format::Text => print(&file, shape.as_ref(), bytes.len()),
     }
 }
 
 /// Prints for people.
-fn print(file: &ProofFile, bytes: usize) -> Result<(), CliError> {
+fn print(file: &ProofFile, shape: Option<&Shape>, bytes: usize) -> Result<(), CliError> {
     let header = &file.header;
     output::line("not verified; the file says:")?;
     for line in header.statement.lines() {
         output::line(line)?;
+    }
+    if let Some(shape) = shape {
+        shape.print()?;
     }
     print_parameters(&header.spec)?;
     for key in &header.keys {

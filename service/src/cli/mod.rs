@@ -8,6 +8,8 @@ use crate::{threads, version};
 pub mod bench;
 pub mod fri_flags;
 pub mod inspect;
+pub mod inspect_leaf;
+pub mod inspect_tree;
 pub mod job_args;
 pub mod prepare;
 pub mod prove;

@@ -324,8 +324,14 @@ impl Inner {
             input.push(F::from_usize(part.len()));
             input.extend(part);
         }
+        input.extend([self.buses.0, self.buses.1].map(F::from_usize));
         for instance in &self.instances {
-            input.extend(instance.periodic.iter().flatten());
+            let sizes = [instance.main_width, instance.num_publics, instance.buses.len()];
+            input.extend(sizes.iter().chain(&instance.buses).map(|&size| F::from_usize(size)));
+            for column in &instance.periodic {
+                input.push(F::from_usize(column.len()));
+                input.extend(column);
+            }
             let constraints = fingerprint(&instance.constraints);
             input.extend_from_slice(constraints.as_basis_coefficients_slice());
         }
@@ -507,10 +513,7 @@ fn packed_lookups<A: Air<InteractionSymbolicBuilder<F, EF>>>(
 }
 
 /// Multiplicities on a bus must not add up to the characteristic, or a sum of them could vanish.
-fn check_multiplicities(
-    lookups: &[Lookups<F>],
-    log_heights: &[usize],
-) -> Result<(), CompileError> {
+fn check_multiplicities(lookups: &[Lookups<F>], log_heights: &[usize]) -> Result<(), CompileError> {
     let heights: Vec<usize> = log_heights.iter().map(|log_height| 1 << log_height).collect();
     check_multiplicity_height_bound(lookups, &heights)
         .map_err(|error| CompileError::Multiplicities { reason: error.to_string() })

@@ -42,6 +42,14 @@ pub enum CompileError {
         /// What Plonky3 said.
         reason: String,
     },
+    /// The compiled program breaks a rule that the tables rely on: an error of ours.
+    #[error("row {row} of the program breaks a rule: {rule}")]
+    Malformed {
+        /// The row of the hash table.
+        row: usize,
+        /// What it breaks.
+        rule: &'static str,
+    },
     /// More values on the bus than it has addresses for.
     #[error("the circuit needs {got} bus addresses, there are {maximum}")]
     Addresses {

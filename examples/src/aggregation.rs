@@ -9,7 +9,7 @@ use arbor_service::progress::Progress;
 use arbor_service::{interrupt, output};
 use clap::Args;
 
-use crate::{ExampleError, ProofArgs, finish, next, report};
+use crate::{ExampleError, ProofArgs, TREE_QUERY_POW_BITS, finish, next, report};
 
 /// The flags of the example that proves a tree.
 #[derive(Debug, Args)]
@@ -32,7 +32,8 @@ impl AggregationArgs {
     fn spec(&self, base: BaseJob) -> Result<TreeSpec, ParamError> {
         let depth = Some(self.num_recursive_layers);
         let recursion = Recursion::Tree { arity: self.arity, depth, leaves: None };
-        let job = Job { recursion, fri: self.proofs.fri(), ..Job::chain(base, 0) };
+        let fri = self.proofs.fri(TREE_QUERY_POW_BITS);
+        let job = Job { recursion, fri, ..Job::chain(base, 0) };
         match job.resolve_any(&Preset::named(&job.preset)?, Vec::new())? {
             ProofSpec::Tree(spec) => Ok(spec),
             ProofSpec::Chain(_) => Err(ParamError::NotATree),

@@ -20,8 +20,10 @@ pub use aggregation::{AggregationArgs, run_tree};
 
 /// Naive bits from which the queries are derived unless `--security-level` says otherwise.
 const SECURITY_LEVEL: usize = 124;
-/// Grinding before the query indices unless `--query-pow-bits` says otherwise.
+/// Grinding before the query indices of a chain unless `--query-pow-bits` says otherwise.
 const QUERY_POW_BITS: usize = 15;
+/// The same in a tree.
+const TREE_QUERY_POW_BITS: usize = 16;
 
 /// The flags of the examples that prove a chain.
 #[derive(Debug, Args)]
@@ -53,8 +55,8 @@ struct ProofArgs {
     /// above smallest]
     #[arg(long, value_name = "N")]
     max_log_arity: Option<usize>,
-    /// Log of the length of the final polynomial [default: tuned to 5, in trees too, where other tools
-    /// take 6: it measures best here]
+    /// Log of the length of the final polynomial [default: tuned to 5, in trees too: with 6, which
+    /// other tools take there, the tables of a merge are twice as tall here]
     #[arg(long, value_name = "N")]
     log_final_poly_len: Option<usize>,
     /// Level of each Merkle tree that is sent instead of its root [default: tuned to 5: the entries are
@@ -64,9 +66,10 @@ struct ProofArgs {
     /// Grinding before each folding challenge
     #[arg(long, value_name = "N", default_value_t = 0)]
     commit_pow_bits: usize,
-    /// Grinding before the query indices
-    #[arg(long, value_name = "N", default_value_t = QUERY_POW_BITS)]
-    query_pow_bits: usize,
+    /// Grinding before the query indices [default: 15; tuned to 16 in trees: a leaf then takes one query
+    /// less, and a merge of leaves half the rows]
+    #[arg(long, value_name = "N")]
+    query_pow_bits: Option<usize>,
     /// Naive bits (log blowup x queries + query grinding); the queries follow, rounded up
     #[arg(long, value_name = "N", default_value_t = SECURITY_LEVEL)]
     security_level: usize,
@@ -138,7 +141,7 @@ impl RecursionArgs {
     /// Everything that determines the chain over `base`.
     fn spec(&self, base: BaseJob) -> Result<ChainSpec, ParamError> {
         let mut job = Job::chain(base, self.num_recursive_layers);
-        job.fri = self.proofs.fri();
+        job.fri = self.proofs.fri(QUERY_POW_BITS);
         job.resolve()
     }
 }
@@ -170,8 +173,8 @@ impl ProofArgs {
         Ok(())
     }
 
-    /// What the flags say about the parameters of every proof.
-    fn fri(&self) -> FriOverrides {
+    /// What the flags say about the parameters of every proof; `query_pow_bits` unless they say.
+    fn fri(&self, query_pow_bits: usize) -> FriOverrides {
         FriOverrides {
             log_blowup: self.log_blowup,
             max_log_arity: self.max_log_arity,
@@ -179,7 +182,7 @@ impl ProofArgs {
             cap_height: self.cap_height,
             security_level: Some(self.security_level),
             commit_pow_bits: Some(self.commit_pow_bits),
-            query_pow_bits: Some(self.query_pow_bits),
+            query_pow_bits: self.query_pow_bits.or(Some(query_pow_bits)),
             ..FriOverrides::default()
         }
     }

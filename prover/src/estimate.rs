@@ -64,8 +64,11 @@ pub fn estimate_tree(spec: &TreeSpec, concurrent_pairs: bool) -> Estimate {
         })
         .fold((0, 0), |(bytes, log), (b, l)| (bytes.max(b), log.max(l)));
     let log_merge = wraps.1 + spec.arity.next_power_of_two().ilog2() as usize;
-    let merge = proof_bytes(LAYER_COLUMNS, log_merge, &spec.layer_fri)
-        .max(proof_bytes(LAYER_COLUMNS, log_merge, &spec.last_fri));
+    let merge = proof_bytes(LAYER_COLUMNS, log_merge, &spec.layer_fri).max(proof_bytes(
+        LAYER_COLUMNS,
+        log_merge,
+        &spec.last_fri,
+    ));
     let base_bytes = FIXED + at_a_time * bases;
     let layer_bytes = FIXED + at_a_time * merge.max(wraps.0);
     Estimate { base_bytes, layer_bytes, peak_bytes: base_bytes.max(layer_bytes) }
@@ -115,10 +118,7 @@ pub fn derive_any_bytes(spec: &ProofSpec) -> u64 {
 /// Refuses a tree that would not fit, as [`check_memory`] does a chain.
 ///
 /// Errors: [`ProverError::Memory`] with the estimate.
-pub fn check_tree_memory(
-    spec: &TreeSpec,
-    concurrent_pairs: bool,
-) -> Result<Estimate, ProverError> {
+pub fn check_tree_memory(spec: &TreeSpec, concurrent_pairs: bool) -> Result<Estimate, ProverError> {
     refuse_beyond(estimate_tree(spec, concurrent_pairs))
 }
 

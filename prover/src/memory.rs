@@ -3,6 +3,7 @@
 //! Everything is read from `/proc`, and says nothing where there is none.
 
 use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Keeps freed memory mapped (`true`), or gives it back as soon as it is free.
 ///
@@ -49,9 +50,19 @@ pub fn peak_bytes() -> Option<u64> {
     status_bytes("/proc/self/status", "VmHWM:")
 }
 
+/// The highest peak before the last [`reset_peak`].
+static HIGHEST_PEAK: AtomicU64 = AtomicU64::new(0);
+
+/// Peak of resident memory, in bytes, since the process began, whatever was reset.
+#[must_use]
+pub fn lifetime_peak_bytes() -> Option<u64> {
+    Some(peak_bytes()?.max(HIGHEST_PEAK.load(Ordering::Relaxed)))
+}
+
 /// Starts a new peak at what is resident now. Not every kernel and container allows it; then the
 /// old peak stays.
 pub fn reset_peak() {
+    HIGHEST_PEAK.fetch_max(peak_bytes().unwrap_or(0), Ordering::Relaxed);
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

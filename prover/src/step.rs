@@ -52,9 +52,8 @@ pub(crate) fn prove_base(
     let step = Step { place, observer };
     let meter = step.start()?;
     let mut timings = Timings::default();
-    let trace = step.timed(PhaseName::Fill, &mut timings.fill, || {
-        base.trace(&spec.program, public_values)
-    })?;
+    let trace = step
+        .timed(PhaseName::Fill, &mut timings.fill, || base.trace(&spec.program, public_values))?;
     let clock = PhaseClock::start(place.number, base.has_lookups(), observer);
     let proof = base.prove(trace, public_values, Arc::clone(&clock) as _)?;
     clock.finish(&mut timings);

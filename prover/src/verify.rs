@@ -281,7 +281,9 @@ fn distinct_circuits(spec: &ProofSpec) -> HashSet<(BaseSpec, FriConfig)> {
             let leaves = tree.leaves.iter();
             leaves
                 .flat_map(|leaf| match leaf {
-                    LeafSpec::Base(base) => HashSet::from([(base.without_inputs(), tree.layer_fri)]),
+                    LeafSpec::Base(base) => {
+                        HashSet::from([(base.without_inputs(), tree.layer_fri)])
+                    }
                     LeafSpec::Proof(proof) => distinct_circuits(proof),
                 })
                 .collect()

@@ -25,7 +25,7 @@ fn what_is_left_out_has_defaults() -> Result<(), ParamError> {
 }
 
 #[test]
-fn trees_parse_and_say_that_they_are_for_later() -> Result<(), ParamError> {
+fn trees_parse_and_are_no_chains() -> Result<(), ParamError> {
     let trees = [
         r#"{"base":{"program":"fibonacci"},"recursion":{"mode":"tree","arity":2,"depth":3}}"#,
         r#"{"recursion":{"mode":"tree","arity":8,"leaves":[
@@ -36,7 +36,7 @@ fn trees_parse_and_say_that_they_are_for_later() -> Result<(), ParamError> {
         assert!(matches!(job.recursion, Recursion::Tree { .. }));
         let error = job.resolve().map(|_| ()).map_err(|error| error.to_string());
         assert!(error.as_ref().is_err_and(|text| text.contains("recursion.mode")), "{error:?}");
-        assert!(error.is_err_and(|text| text.contains("not supported by this version")));
+        assert!(error.is_err_and(|text| text.contains("where a chain is needed")));
     }
     Ok(())
 }

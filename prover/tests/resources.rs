@@ -12,6 +12,8 @@ fn the_process_knows_its_faults_and_its_peak() {
     assert!(memory::peak_bytes() > Some(touched.len() as u64));
     assert!(memory::available_bytes().is_some());
     memory::reset_peak();
+    drop(touched);
+    assert!(memory::lifetime_peak_bytes() > Some(32 << 20), "a reset does not lower this");
     memory::retain_freed_memory(true);
     memory::retain_freed_memory(false);
 }

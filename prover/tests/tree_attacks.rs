@@ -217,11 +217,14 @@ fn a_node_presented_as_a_leaf_is_rejected() {
 
     // Nor does the circuit over leaves take nodes.
     let halves = spec(&[1, 2]);
-    let half = prove(&halves, vec![], RunOptions::default(), &Cache::new(), &observer())
-        .expect("proves");
-    let digests = tree.statement_digests(&mut halves.bases().into_iter().map(|base| {
-        base.program.public_values(base.program.result())
-    }));
+    let half =
+        prove(&halves, vec![], RunOptions::default(), &Cache::new(), &observer()).expect("proves");
+    let digests = tree.statement_digests(
+        &mut halves
+            .bases()
+            .into_iter()
+            .map(|base| base.program.public_values(base.program.result())),
+    );
     let publics = arbor_prover::chain::layer_public_values(&digests[digests.len() - 1]);
     let node = ChildInput {
         proof: half.proof.as_child(),
@@ -236,8 +239,8 @@ fn a_node_presented_as_a_leaf_is_rejected() {
 fn a_padded_leaf_claimed_as_a_distinct_one_is_rejected() {
     let three = spec(&[1, 2, 3]);
     let four = spec(&[1, 2, 3, 3]);
-    let proof = prove(&three, vec![], RunOptions::default(), &Cache::new(), &observer())
-        .expect("proves");
+    let proof =
+        prove(&three, vec![], RunOptions::default(), &Cache::new(), &observer()).expect("proves");
     assert_eq!(proof.statement.padding.len(), 1);
     let tree = prepared(&four);
     assert!(matches!(failure(&file(&four, &tree, &proof.proof)), VerifyFailure::Rejected { .. }));
@@ -255,8 +258,8 @@ fn a_flipped_presence_bit_is_rejected() {
 #[test]
 fn files_of_trees_survive_a_round_trip_and_no_flip_of_a_header_byte() {
     let spec = spec(&[1, 2]);
-    let proof = prove(&spec, vec![], RunOptions::default(), &Cache::new(), &observer())
-        .expect("proves");
+    let proof =
+        prove(&spec, vec![], RunOptions::default(), &Cache::new(), &observer()).expect("proves");
     let bytes = proof.to_bytes().expect("encodes");
     let parsed = ProofFile::parse(&bytes, &arbor_prover::Limits::default()).expect("parses");
     assert_eq!(parsed.header.spec, ProofSpec::Tree(spec));

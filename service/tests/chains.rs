@@ -51,7 +51,9 @@ fn the_last_layer_may_have_parameters_of_its_own() {
 #[test]
 fn reports_have_every_field_and_the_phases_add_up() {
     let (proved, _) = prove_and_verify("fibonacci -n 100 --layers 2");
+    let peak = proved["peak_bytes"].as_u64().expect("a peak");
     for report in proved["layers"].as_array().expect("reports") {
+        assert!(report["peak_bytes"].as_u64().expect("a peak") <= peak, "{peak}: {report}");
         let fields = [
             "layer",
             "kind",

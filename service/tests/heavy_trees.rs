@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
-
 use common::{arbor, assert_code, json, words};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -88,14 +86,16 @@ fn a_tree_over_a_chain_and_a_tree() {
 #[test]
 fn pairs_at_the_same_time_take_no_longer() {
     let folder = TempDir::new().expect("a temporary folder");
-    let wall = |flag: &str| {
-        let start = Instant::now();
-        prove_and_verify(&folder, &format!("--arity 2 --depth 4 {flag}"));
-        start.elapsed()
+    let wall_ms = |flag: &str| {
+        let (proved, _) = prove_and_verify(&folder, &format!("--arity 2 --depth 4 {flag}"));
+        proved["wall_ms"].as_f64().expect("a time")
     };
-    // The better of two: other processes can only make a run longer.
-    let best = |flag: &str| -> Duration { wall(flag).min(wall(flag)) };
-    let (sequential, concurrent) = (best(""), best("--concurrent-pairs"));
-    println!("16 leaves: {sequential:?} one by one, {concurrent:?} in pairs");
-    assert!(concurrent <= sequential.mul_f64(1.05), "{concurrent:?} against {sequential:?}");
+    // The best of three by turns: what else the machine does can only make a run longer.
+    let (mut sequential, mut concurrent) = (f64::MAX, f64::MAX);
+    for _ in 0..3 {
+        sequential = sequential.min(wall_ms(""));
+        concurrent = concurrent.min(wall_ms("--concurrent-pairs"));
+    }
+    println!("16 leaves: {sequential:.0} ms one by one, {concurrent:.0} ms in pairs");
+    assert!(concurrent <= 1.05 * sequential, "{concurrent} ms against {sequential} ms");
 }

@@ -207,15 +207,15 @@ fn a_security_level_derives_the_queries_rounded_up() {
 }
 
 #[test]
-fn jobs_with_unknown_fields_or_trees_are_refused() {
+fn jobs_with_unknown_fields_or_impossible_trees_are_refused() {
     let folder = TempDir::new().expect("a temporary folder");
     let cases = [
         (r#"{"base": {"program": "keccak", "hashes": 7}}"#, "hashes"),
         (r#"{"base": {"program": "keccak"}, "colour": "green"}"#, "colour"),
         (r#"{"base": {"program": "keccak", "num_hashes": 1.5}}"#, "1.5"),
         (
-            r#"{"base": {"program": "keccak"}, "recursion": {"mode": "tree", "arity": 2, "depth": 1}}"#,
-            "tree",
+            r#"{"base": {"program": "keccak"}, "recursion": {"mode": "tree", "arity": 9, "depth": 1}}"#,
+            "arity",
         ),
         ("{", "line 1"),
     ];

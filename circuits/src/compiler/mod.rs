@@ -25,7 +25,7 @@ use p3_field::PrimeCharacteristicRing;
 use crate::config::F;
 use crate::error::CompileError;
 use crate::program::regions::FIRST_REGION;
-use crate::program::{Access, Addr, Gate, HashRow, Op, Port, ProgramBuilder, Role};
+use crate::program::{Addr, Gate, HashRow, Op, ProgramBuilder, audit};
 use fold::FoldContext;
 use merkle::Query;
 
@@ -130,28 +130,8 @@ pub fn compile(children: &[ChildShape]) -> Result<Program, CompileError> {
         generator,
         digest,
     };
-    debug_assert!(program.is_single_assignment(), "every address has one writer");
+    audit(&program.gates, &program.hashes, program.reads.len())?;
     Ok(program)
-}
-
-impl Program {
-    /// Whether every address is written by exactly one port of one row: what makes a read of the bus
-    /// mean anything.
-    #[must_use]
-    pub fn is_single_assignment(&self) -> bool {
-        let gates = self.gates.iter().filter_map(|gate| match gate.role {
-            Role::Compute => Some(gate.out),
-            Role::Quotient | Role::Input => Some(gate.a),
-            Role::Assert => None,
-        });
-        let ports = self.hashes.iter().flat_map(|row| row.ports.into_iter().flatten());
-        let writes = |port: &Port| matches!(port.access, Access::Write | Access::WriteIndexed);
-        let mut writers = vec![0_usize; self.reads.len()];
-        for addr in gates.chain(ports.filter(writes).map(|port| port.addr)) {
-            writers[addr.index()] += 1;
-        }
-        writers.iter().all(|&count| count == 1)
-    }
 }
 
 /// Ordinary addresses must not reach into the regions of indexed tables.

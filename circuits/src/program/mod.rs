@@ -6,10 +6,12 @@
 //! (the few addresses that are read at a witness-dependent index apart: [`hash::Access::WriteIndexed`]).
 
 pub mod arith;
+mod audit;
 pub mod builder;
 pub mod hash;
 pub mod regions;
 
 pub use arith::{Gate, Role};
+pub use audit::audit;
 pub use builder::{Addr, Op, ProgramBuilder};
 pub use hash::{Access, HashRow, Port, Source};

@@ -105,6 +105,17 @@ impl ProofSpec {
     }
 }
 
+fn within(parameter: &str, value: usize, least: usize, most: usize) -> Result<(), ParamError> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(ParamError::Refused {
+        parameter: parameter.to_owned(),
+        value: value as u64,
+        allowed: format!("{least} to {most}"),
+    })
+}
+
 /// `arity^depth` leaves of the job's base: a of leaf i of a Fibonacci sequence is i, a Keccak leaf has
 /// the next seed.
 fn same_leaves(
@@ -168,10 +179,9 @@ impl TreeSpec {
         let Recursion::Tree { arity, depth, leaves } = &job.recursion else {
             return Err(ParamError::NotATree);
         };
+        within("recursion.arity", *arity, 2, MAX_ARITY)?;
         let mut resolved = match (depth, leaves) {
-            (Some(depth), None) if finished.is_empty() => {
-                same_leaves(job, preset, *arity, *depth)?
-            }
+            (Some(depth), None) if finished.is_empty() => same_leaves(job, preset, *arity, *depth)?,
             (None, Some(leaves)) => own_leaves(job, preset, leaves)?,
             (None, None) if !finished.is_empty() => Vec::new(),
             _ => return Err(ParamError::TreeLeaves),
@@ -201,16 +211,6 @@ impl TreeSpec {
     }
 
     fn validate_nested(&self, depth: usize) -> Result<(), ParamError> {
-        let within = |parameter: &str, value: usize, least: usize, most: usize| {
-            if (least..=most).contains(&value) {
-                return Ok(());
-            }
-            Err(ParamError::Refused {
-                parameter: parameter.to_owned(),
-                value: value as u64,
-                allowed: format!("{least} to {most}"),
-            })
-        };
         within("recursion.arity", self.arity, 2, MAX_ARITY)?;
         within("recursion.leaves", self.leaves.len(), 2, MAX_LEAVES)?;
         within("recursion.leaves (nesting)", MAX_NESTING - depth, 0, MAX_NESTING - 1)?;

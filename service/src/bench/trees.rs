@@ -47,6 +47,8 @@ pub struct LeafCost {
     pub leaf_ms: f64,
     /// The same in base proofs of 1,000 Keccak permutations.
     pub leaf_over_base: f64,
+    /// Cells committed to online for each leaf, over all proofs: the same on every machine.
+    pub leaf_cells: u64,
     /// Length of the root's proof.
     pub proof_bytes: usize,
     /// Peak of resident memory of the process while the tree was proved.
@@ -157,6 +159,8 @@ impl Bench<'_> {
         let total_ms = median(runs.iter().map(total));
         let leaf_ms = total_ms / spec.leaves.len() as f64;
         let reports = runs.last().map_or(&[][..], |proof| &proof.reports);
+        let tables = reports.iter().flat_map(|report| &report.tables);
+        let cells: u64 = tables.map(|table| table.lde_cells).sum();
         Ok(LeafCost {
             leaves: spec.leaves.len(),
             arity,
@@ -165,6 +169,7 @@ impl Bench<'_> {
             total_ms,
             leaf_ms,
             leaf_over_base: leaf_ms / base_ms,
+            leaf_cells: cells / spec.leaves.len() as u64,
             proof_bytes: reports.last().map_or(0, |report| report.proof_bytes),
             peak_bytes: reports.iter().map(|report| report.peak_bytes).max().unwrap_or(0),
         })

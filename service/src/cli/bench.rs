@@ -106,6 +106,7 @@ fn leaves(costs: &[LeafCost]) -> comfy_table::Table {
         "total s",
         "ms a leaf",
         "a leaf / base",
+        "cells a leaf",
         "proof KB",
         "peak GB",
     ];
@@ -118,6 +119,7 @@ fn leaves(costs: &[LeafCost]) -> comfy_table::Table {
             format!("{:.2}", cost.total_ms / 1e3),
             format!("{:.0}", cost.leaf_ms),
             format!("{:.3}", cost.leaf_over_base),
+            output::millions(cost.leaf_cells),
             output::kilobytes(cost.proof_bytes),
             format!("{:.2}", cost.peak_bytes as f64 / 1e9),
         ]);

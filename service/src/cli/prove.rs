@@ -94,7 +94,7 @@ fn print(proof: &ChainProof, file: &Path, bytes: u64, format: Format) -> Result<
             bytes,
             statement: &proof.statement,
             naive_bits: proof.spec.naive_bits(),
-            peak_bytes: memory::peak_bytes(),
+            peak_bytes: memory::lifetime_peak_bytes(),
             layers: &proof.reports,
         });
     }

@@ -230,9 +230,7 @@ fn print(
     wall_ms: f64,
     format: Format,
 ) -> Result<(), CliError> {
-    // The peak is counted anew for each proof.
-    let peaks = proof.reports.iter().map(|report| report.peak_bytes);
-    let peak_bytes = peaks.chain(memory::peak_bytes()).max().unwrap_or(0);
+    let peak_bytes = memory::lifetime_peak_bytes().unwrap_or(0);
     if format == Format::Json {
         return output::json(&Proved {
             file,

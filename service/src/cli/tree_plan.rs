@@ -16,9 +16,9 @@ use crate::output;
 
 /// Nanoseconds that a cell committed to takes in a layer or a Fibonacci base proof, all phases
 /// included: measured with `arbor bench` on two cores with AVX-512.
-const NS_PER_LAYER_CELL: f64 = 24.0;
+const NS_PER_LAYER_CELL: f64 = 22.0;
 /// The same of a Keccak base proof, whose rows are wide and whose constraints are cheap.
-const NS_PER_KECCAK_CELL: f64 = 11.0;
+const NS_PER_KECCAK_CELL: f64 = 12.0;
 
 /// A tree, before any of it is proved. The circuits are compiled: sizes are exact, times and memory
 /// are estimates.

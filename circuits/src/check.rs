@@ -160,6 +160,6 @@ impl InteractionBuilder for RowChecker<'_> {
                 self.push_interaction(bus_name, fields, Count::bounded(count, 1));
             }
         }
-        debug_assert!(flags == F::ZERO || flags == F::ONE, "branches of a port exclude each other");
+        assert!(flags == F::ZERO || flags == F::ONE, "branches of a port exclude each other");
     }
 }

@@ -141,7 +141,7 @@ impl CircuitBuilder {
         pad_gates(&mut gates, &mut reads, log_height);
         // The row at the end takes the place of one row of padding.
         let idle = gates.pop().expect("padding makes room for one row at least");
-        debug_assert_eq!(idle.role, Role::Assert);
+        assert_eq!(idle.role, Role::Assert);
         reads[Addr::ZERO.index()] -= 4;
         gates.push(last);
         Ok(Circuit { gates, reads, publics: self.publics, rows, log_height })

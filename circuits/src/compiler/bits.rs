@@ -19,7 +19,7 @@ pub(super) fn extract(builder: &mut ProgramBuilder, limb: Limb) -> Addr {
 ///
 /// Source: `CanSampleBits for DuplexChallenger`.
 pub(super) fn low_bits(builder: &mut ProgramBuilder, limb: Limb, num_bits: usize) -> Addr {
-    debug_assert!((8..=24).contains(&num_bits), "an index of {num_bits} bits");
+    assert!((8..=24).contains(&num_bits), "an index of {num_bits} bits");
     let masks = |first: usize| std::array::from_fn(|i| F::from_bool(first + i < num_bits));
     let mut low = low_row(limb);
     low.fixed.mask = masks(8);

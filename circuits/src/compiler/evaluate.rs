@@ -192,7 +192,7 @@ impl Check<'_> {
         for (i, &chunk) in chunks.iter().enumerate() {
             let mut term = chunk;
             for (j, other) in domains.iter().enumerate().filter(|(j, _)| *j != i) {
-                debug_assert_ne!(i, j);
+                assert_ne!(i, j);
                 let scale = other.shift_inverse().exp_power_of_2(other.log_size());
                 let at_first = other.vanishing_poly_at_point(domains[i].first_point());
                 let weight = F::inverse(&at_first);
@@ -234,7 +234,7 @@ fn recompose_all(builder: &mut ProgramBuilder, claims: &[Addr]) -> Vec<Addr> {
 
 /// `base^exponent` for a positive exponent.
 pub(super) fn power(builder: &mut ProgramBuilder, base: Addr, exponent: usize) -> Addr {
-    debug_assert!(exponent > 0);
+    assert!(exponent > 0);
     let mut result = base;
     for bit in (0..exponent.ilog2()).rev() {
         result = builder.mul(result, result);

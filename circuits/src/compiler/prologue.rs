@@ -125,7 +125,7 @@ fn host_factor_table(builder: &mut ProgramBuilder, shape: &Inner, first_row: usi
             entry += 1;
         }
     }
-    debug_assert_eq!(entry, 1 << shape.fri.cap_height, "caps alone have as many rows as entries");
+    assert_eq!(entry, 1 << shape.fri.cap_height, "caps alone have as many rows as entries");
 }
 
 /// The visitor that emits rows.

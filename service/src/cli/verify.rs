@@ -13,6 +13,9 @@ use crate::output;
 /// Largest statement file that is read.
 const STATEMENT_BYTES: u64 = 1 << 20;
 
+/// Below this many naive bits a proof is for tests, and `verify` says so.
+const WEAK_BITS: usize = 80;
+
 /// Verify a proof file and print what it proves.
 ///
 /// Nothing but the file is needed: the keys that it must have are derived from its parameters, never read
@@ -53,6 +56,12 @@ pub(super) fn run(args: &VerifyArgs, format: Format) -> Result<(), CliError> {
     };
     let bytes = format::read_file(&args.file, &options.limits).map_err(VerifyFailure::from)?;
     let verified = verify::verify_bytes(&bytes, &options, &Cache::new())?;
+    if verified.naive_bits < WEAK_BITS {
+        eprintln!(
+            "note: these parameters protect nothing: {} naive bits are what anybody forges",
+            verified.naive_bits
+        );
+    }
     match format {
         Format::Json => output::json(&serde_json::json!({ "valid": true, "proof": verified })),
         Format::Text => print(&verified),

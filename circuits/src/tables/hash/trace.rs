@@ -47,7 +47,7 @@ pub fn preprocessed_trace(
 /// Fills the permutation columns of every row from the inputs that are in its first columns.
 pub fn fill_permutations(values: &mut [F]) {
     let rows = Packed::WIDTH * NUM_COLS;
-    debug_assert!(values.len().is_multiple_of(rows), "heights are multiples of the packing width");
+    assert!(values.len().is_multiple_of(rows), "heights are multiples of the packing width");
     values.par_chunks_exact_mut(rows).for_each(fill_packed);
 }
 

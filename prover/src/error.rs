@@ -42,7 +42,7 @@ pub enum ParamError {
         /// The field.
         parameter: &'static str,
     },
-    /// A tree, which this version cannot prove.
+    /// A tree where a chain is asked for.
     #[error("recursion.mode = \"tree\" where a chain is needed")]
     NotAChain,
     /// A chain where a tree is asked for.

@@ -51,6 +51,11 @@ pub enum ParamError {
     /// A tree has leaves made from one base, or leaves of its own, not both and not neither.
     #[error("recursion needs either \"depth\" or \"leaves\" (or proof files)")]
     TreeLeaves,
+    /// A base that no leaf is made from.
+    #[error(
+        "base and recursion.leaves are both given: a tree with leaves of its own takes no base"
+    )]
+    UnusedBase,
     /// A leaf that is the proof of another job, outside of a service that knows jobs.
     #[error("recursion.leaves[{leaf}].job = \"{job}\": no job of this id is known here")]
     LeafJob {

@@ -182,6 +182,7 @@ impl TreeSpec {
         within("recursion.arity", *arity, 2, MAX_ARITY)?;
         let mut resolved = match (depth, leaves) {
             (Some(depth), None) if finished.is_empty() => same_leaves(job, preset, *arity, *depth)?,
+            (None, Some(_)) if job.base.is_some() => return Err(ParamError::UnusedBase),
             (None, Some(leaves)) => own_leaves(job, preset, leaves)?,
             (None, None) if !finished.is_empty() => Vec::new(),
             _ => return Err(ParamError::TreeLeaves),

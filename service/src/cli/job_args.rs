@@ -193,7 +193,11 @@ fn bases(job: &mut Job) -> impl Iterator<Item = &mut BaseJob> {
 /// # Errors
 /// A file that cannot be read or is no job.
 pub fn read_job(path: &Path) -> Result<Job, CliError> {
-    Ok(Job::from_json(&read_text(path, JOB_BYTES)?)?)
+    let job = Job::from_json(&read_text(path, JOB_BYTES)?)?;
+    if job.priority != 0 || job.deadline_s.is_some() || !job.labels.is_empty() {
+        eprintln!("note: priority, deadline_s and labels of a job have no effect on this command");
+    }
+    Ok(job)
 }
 
 /// Layers of a chain unless `--layers` says otherwise.

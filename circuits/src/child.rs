@@ -1,17 +1,17 @@
 //! What a layer must know of a proof that it verifies.
 
+mod limits;
+mod lookups;
+mod seeds;
+
 use std::sync::Arc;
 
 use p3_air::symbolic::{AirLayout, SymbolicAirBuilder};
 use p3_air::{Air, BaseAir};
-use p3_batch_stark::BatchShape;
-use p3_commit::PolynomialSpace;
 use p3_field::coset::TwoAdicMultiplicativeCoset;
-use p3_field::{BasedVectorSpace, PrimeCharacteristicRing, TwoAdicField};
-use p3_fri::{FriShape, PcsShape, fold_schedule};
-use p3_lookup::{
-    InteractionSymbolicBuilder, Kind, LogUpGadget, Lookup, Lookups, check_multiplicity_height_bound,
-};
+use p3_field::{BasedVectorSpace, PrimeCharacteristicRing};
+use p3_fri::fold_schedule;
+use p3_lookup::InteractionSymbolicBuilder;
 use p3_uni_stark::StarkShape;
 
 use crate::compiler::constraints::{Constraint, batch_constraints, uni_constraints};
@@ -19,6 +19,9 @@ use crate::config::{BatchProof, Cap, D, Digest, EF, F, FriConfig, UniProof};
 use crate::error::CompileError;
 use crate::fingerprint::fingerprint;
 use crate::statement;
+use limits::{check_chunks, check_heights, check_multiplicities};
+use lookups::{log_num_chunks, number_buses, packed_lookups};
+use seeds::{batch_shape, fri_shape, input_trees, pcs_shape, recorded};
 
 /// Which verifier a proof is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -198,6 +201,11 @@ impl ChildShape {
         fri: &FriConfig,
     ) -> Result<Self, CompileError> {
         check_heights(log_heights, fri)?;
+        if airs.len() != log_heights.len() {
+            let allowed = format!("one for each of {} tables", airs.len());
+            let got = log_heights.len();
+            return Err(CompileError::Unsupported { parameter: "log_heights", got, allowed });
+        }
         let lookups: Vec<_> =
             airs.iter().zip(log_heights).map(|(air, &h)| packed_lookups(air, h)).collect();
         check_multiplicities(&lookups, log_heights)?;
@@ -401,237 +409,6 @@ impl Instance {
 #[must_use]
 pub(crate) fn trace_domain(log_height: usize) -> TwoAdicMultiplicativeCoset<F> {
     TwoAdicMultiplicativeCoset::new(F::ONE, log_height).expect("the height was checked")
-}
-
-/// What the heights and the caps do not decide: parameters that Plonky3 refuses or panics on, and
-/// proofs of work of more bits than two rows of H decompose.
-fn check_parameters(fri: &FriConfig) -> Result<(), CompileError> {
-    let limits = [
-        ("num_queries", fri.num_queries, 1..=usize::MAX, "at least 1"),
-        ("max_log_arity", fri.max_log_arity, 1..=usize::MAX, "at least 1"),
-        ("log_blowup", fri.log_blowup, 1..=F::TWO_ADICITY - 1, "1 to 23"),
-        ("batch_pow_bits", fri.batch_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
-        ("lookup_pow_bits", fri.lookup_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
-        ("ood_pow_bits", fri.ood_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
-        ("commit_pow_bits", fri.commit_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
-        ("query_pow_bits", fri.query_pow_bits, 0..=MAX_INDEX_BITS, "at most 24"),
-    ];
-    for (parameter, got, range, allowed) in limits {
-        if !range.contains(&got) {
-            return Err(CompileError::Unsupported { parameter, got, allowed: allowed.into() });
-        }
-    }
-    Ok(())
-}
-
-fn check_heights(log_heights: &[usize], fri: &FriConfig) -> Result<(), CompileError> {
-    check_parameters(fri)?;
-    if log_heights.is_empty() {
-        let allowed = "at least 1".into();
-        return Err(CompileError::Unsupported { parameter: "tables", got: 0, allowed });
-    }
-    let maximum = F::TWO_ADICITY - fri.log_blowup;
-    for &log_height in log_heights {
-        if log_height > maximum {
-            return Err(CompileError::TooTall {
-                table: "trace",
-                log_height,
-                log_blowup: fri.log_blowup,
-                maximum,
-            });
-        }
-        if log_height <= fri.log_final_poly_len || log_height + fri.log_blowup < MIN_INDEX_BITS {
-            let minimum =
-                (fri.log_final_poly_len + 1).max(MIN_INDEX_BITS.saturating_sub(fri.log_blowup));
-            return Err(CompileError::Unsupported {
-                parameter: "log_height",
-                got: log_height,
-                allowed: format!("at least {minimum} with these FRI parameters"),
-            });
-        }
-    }
-    let allowed = fri.log_final_height().saturating_sub(2);
-    if fri.cap_height > allowed {
-        return Err(CompileError::Unsupported {
-            parameter: "cap_height",
-            got: fri.cap_height,
-            allowed: format!("at most log_blowup + log_final_poly_len − 2 = {allowed}"),
-        });
-    }
-    if fri.log_final_height() < 2 {
-        return Err(CompileError::Unsupported {
-            parameter: "log_final_poly_len",
-            got: fri.log_final_poly_len,
-            allowed: "log_blowup + log_final_poly_len must be at least 2".into(),
-        });
-    }
-    Ok(())
-}
-
-/// Two rows of H decompose an index, of which the eight lowest bits always belong to it.
-pub(crate) const MIN_INDEX_BITS: usize = 8;
-/// And they take no more than these.
-const MAX_INDEX_BITS: usize = 24;
-
-fn check_chunks(log_chunks: usize, fri: &FriConfig) -> Result<(), CompileError> {
-    if log_chunks <= fri.log_blowup {
-        return Ok(());
-    }
-    Err(CompileError::Unsupported {
-        parameter: "log_blowup",
-        got: fri.log_blowup,
-        allowed: format!("at least {log_chunks} for the degree of these constraints"),
-    })
-}
-
-fn log_num_chunks<A: Air<InteractionSymbolicBuilder<F, EF>>>(
-    air: &A,
-    log_height: usize,
-    lookups: &[Lookup<F>],
-) -> usize {
-    p3_batch_stark::symbolic::get_log_num_quotient_chunks_for_domain::<F, EF, A, _>(
-        air,
-        AirLayout::from_air(air),
-        trace_domain(log_height),
-        lookups,
-        0,
-        &LogUpGadget::new(),
-    )
-}
-
-/// The lookups of an AIR, packed as `ProverData::from_airs_and_degrees` packs them.
-fn packed_lookups<A: Air<InteractionSymbolicBuilder<F, EF>>>(
-    air: &A,
-    log_height: usize,
-) -> Lookups<F> {
-    let unpacked = Lookups::from_air::<EF, A>(air);
-    let log_chunks = log_num_chunks(air, log_height, &unpacked);
-    let transition = trace_domain(log_height).transition_degree_multiple();
-    unpacked.pack_same_bus_with_degree((1 << log_chunks) + 1, |lookup| {
-        LogUpGadget::new().constraint_degree_with_transition(lookup, transition)
-    })
-}
-
-/// Multiplicities on a bus must not add up to the characteristic, or a sum of them could vanish.
-fn check_multiplicities(lookups: &[Lookups<F>], log_heights: &[usize]) -> Result<(), CompileError> {
-    let heights: Vec<usize> = log_heights.iter().map(|log_height| 1 << log_height).collect();
-    check_multiplicity_height_bound(lookups, &heights)
-        .map_err(|error| CompileError::Multiplicities { reason: error.to_string() })
-}
-
-/// The bus of each LogUp column, the number of buses and the width of the widest message, as
-/// `p3-batch-stark` numbers them: shared buses by name, local ones each for itself.
-fn number_buses(lookups: &[Lookups<F>]) -> (Vec<Vec<usize>>, usize, usize) {
-    let mut names: Vec<&str> = vec![];
-    let mut ids: Vec<usize> = vec![];
-    let mut next = 0;
-    let mut widest = 1;
-    let numbered = lookups.iter().map(|columns| {
-        columns
-            .iter()
-            .map(|lookup| {
-                widest = lookup.elements.iter().map(Vec::len).fold(widest, usize::max);
-                if let Kind::Global(name) = &lookup.kind
-                    && let Some(known) = names.iter().position(|other| other == name)
-                {
-                    return ids[known];
-                }
-                if let Kind::Global(name) = &lookup.kind {
-                    names.push(name);
-                    ids.push(next);
-                }
-                next += 1;
-                next - 1
-            })
-            .collect()
-    });
-    let numbered = numbered.collect();
-    (numbered, next, widest)
-}
-
-fn input_trees(instances: &[Instance]) -> Vec<InputTree> {
-    let mut trees = vec![];
-    let mut push = |commitment, widths: &dyn Fn(&Instance) -> Vec<(usize, bool)>| {
-        let matrices: Vec<Matrix> = instances
-            .iter()
-            .enumerate()
-            .flat_map(|(i, instance)| {
-                widths(instance).into_iter().map(move |(width, next)| Matrix {
-                    instance: i,
-                    width,
-                    log_height: instance.log_height,
-                    next,
-                })
-            })
-            .collect();
-        if !matrices.is_empty() {
-            trees.push(InputTree { commitment, matrices });
-        }
-    };
-    push(Commitment::Main, &|i| vec![(i.main_width, i.main_next)]);
-    push(Commitment::Quotient, &|i| vec![(D, false); i.num_chunks]);
-    push(Commitment::Preprocessed, &|i| match i.preprocessed_width {
-        0 => vec![],
-        width => vec![(width, i.preprocessed_next)],
-    });
-    push(Commitment::Permutation, &|i| match i.aux_width {
-        0 => vec![],
-        width => vec![(width * D, true)],
-    });
-    trees
-}
-
-fn batch_shape(instances: &[Instance], fri: &FriConfig) -> BatchShape {
-    let preprocessed_widths: Vec<_> = instances.iter().map(|i| i.preprocessed_width).collect();
-    BatchShape {
-        trace_widths: instances.iter().map(|i| i.main_width).collect(),
-        public_value_counts: instances.iter().map(|i| i.num_publics).collect(),
-        has_preprocessed_commitment: preprocessed_widths.iter().any(|&width| width > 0),
-        preprocessed_widths,
-        num_lookup_instances: instances.iter().filter(|i| i.aux_width > 0).count(),
-        lookup_pow_bits: fri.lookup_pow_bits,
-        has_randomization_commitment: false,
-        ood_pow_bits: fri.ood_pow_bits,
-    }
-}
-
-fn pcs_shape(trees: &[InputTree], fri: &FriConfig) -> PcsShape {
-    let counts = |tree: &InputTree| {
-        tree.matrices.iter().map(|matrix| vec![matrix.width; matrix.num_points()]).collect()
-    };
-    PcsShape {
-        claimed_evaluation_counts: trees.iter().map(counts).collect(),
-        batch_pow_bits: fri.batch_pow_bits,
-    }
-}
-
-fn fri_shape(fri: &FriConfig, log_arities: &[usize], index_bits: usize) -> FriShape {
-    FriShape {
-        log_arities: log_arities.to_vec(),
-        final_poly_len: 1 << fri.log_final_poly_len,
-        commit_pow_bits: fri.commit_pow_bits,
-        query_pow_bits: fri.query_pow_bits,
-        num_queries: fri.num_queries,
-        index_bits,
-        log_blowup: fri.log_blowup,
-        max_log_arity: fri.max_log_arity,
-    }
-}
-
-/// The elements that `seed` makes a challenger observe.
-fn recorded(seed: impl FnOnce(&mut Recorder)) -> Vec<F> {
-    let mut recorder = Recorder(vec![]);
-    seed(&mut recorder);
-    recorder.0
-}
-
-/// A challenger that only writes down.
-struct Recorder(Vec<F>);
-
-impl p3_challenger::CanObserve<F> for Recorder {
-    fn observe(&mut self, value: F) {
-        self.0.push(value);
-    }
 }
 
 /// A proof to be verified in-circuit.

@@ -159,18 +159,9 @@ impl ChainSpec {
         if layers == 0 && job.last.fri != FriOverrides::default() {
             return Err(ParamError::NoLastLayer);
         }
-        let common = Source::Job("fri");
-        let layer = FriLayers::defaults().with(&preset.layer, Source::Preset("preset.layer"));
-        let last = layer.with(&preset.last, Source::Preset("preset.final"));
-        let spec = Self {
-            base: resolve_base(base, &job.fri, preset, Place::Chain)?,
-            layers,
-            layer_fri: layer.with(&job.fri, common).resolve()?,
-            last_fri: last
-                .with(&job.fri, common)
-                .with(&job.last.fri, Source::Job("final.fri"))
-                .resolve()?,
-        };
+        let (layer_fri, last_fri) = resolve_layers(job, preset)?;
+        let base = resolve_base(base, &job.fri, preset, Place::Chain)?;
+        let spec = Self { base, layers, layer_fri, last_fri };
         spec.validate()?;
         Ok(spec)
     }
@@ -206,6 +197,18 @@ impl ChainSpec {
     pub fn naive_bits(&self) -> usize {
         (0..=self.layers).map(|layer| self.fri_of(layer).naive_bits()).min().unwrap_or(0)
     }
+}
+
+/// FRI parameters of every layer but the last, and of the last.
+pub(crate) fn resolve_layers(
+    job: &Job,
+    preset: &Preset,
+) -> Result<(FriConfig, FriConfig), ParamError> {
+    let common = Source::Job("fri");
+    let layer = FriLayers::defaults().with(&preset.layer, Source::Preset("preset.layer"));
+    let last = layer.with(&preset.last, Source::Preset("preset.final")).with(&job.fri, common);
+    let last = last.with(&job.last.fri, Source::Job("final.fri"));
+    Ok((layer.with(&job.fri, common).resolve()?, last.resolve()?))
 }
 
 /// Where a base proof stands.

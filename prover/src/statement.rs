@@ -123,7 +123,11 @@ impl Statement {
                 vec![format!("F({n}) = {result} modulo p, where F(0) = {a} and F(1) = {b}")]
             }
         };
-        lines.push(format!("recursion: chain of {} layers", self.layers));
+        lines.push(match self.layers {
+            0 => "recursion: none, this is the base proof".to_owned(),
+            1 => "recursion: chain of 1 layer".to_owned(),
+            layers => format!("recursion: chain of {layers} layers"),
+        });
         lines
     }
 }

@@ -16,7 +16,7 @@ fn a_valid_file_is_valid_and_says_what_it_proves() {
     let output = on("verify", &Proved::get().file());
     assert_code(&output, 0);
     let text = stdout(&output);
-    for word in ["valid", "F(5) = 5", "chain of 1 layers", "naive bits"] {
+    for word in ["valid", "F(5) = 5", "chain of 1 layer", "naive bits"] {
         assert!(text.contains(word), "{word} is not in {text}");
     }
 }

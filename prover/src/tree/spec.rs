@@ -4,9 +4,9 @@ use arbor_circuits::config::FriConfig;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParamError;
-use crate::fri::{self, FriLayers, Source};
+use crate::fri;
 use crate::job::{BaseJob, Job, Leaf, Recursion};
-use crate::params::{BaseSpec, ChainSpec, Place, resolve_base};
+use crate::params::{BaseSpec, ChainSpec, Place, resolve_base, resolve_layers};
 use crate::preset::Preset;
 
 /// Most proofs that one layer merges.
@@ -188,18 +188,8 @@ impl TreeSpec {
             _ => return Err(ParamError::TreeLeaves),
         };
         resolved.extend(finished.into_iter().map(|proof| LeafSpec::Proof(Box::new(proof))));
-        let common = Source::Job("fri");
-        let layer = FriLayers::defaults().with(&preset.layer, Source::Preset("preset.layer"));
-        let last = layer.with(&preset.last, Source::Preset("preset.final"));
-        let spec = Self {
-            arity: *arity,
-            leaves: resolved,
-            layer_fri: layer.with(&job.fri, common).resolve()?,
-            last_fri: last
-                .with(&job.fri, common)
-                .with(&job.last.fri, Source::Job("final.fri"))
-                .resolve()?,
-        };
+        let (layer_fri, last_fri) = resolve_layers(job, preset)?;
+        let spec = Self { arity: *arity, leaves: resolved, layer_fri, last_fri };
         spec.validate()?;
         Ok(spec)
     }

@@ -3,139 +3,20 @@
 pub(crate) mod rows;
 pub(crate) mod sample;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use p3_air::symbolic::AirLayout;
-use p3_air::{Air, AirBuilder, BaseAir, RowWindow};
+use p3_air::{Air, BaseAir};
 use p3_batch_stark::symbolic::{get_max_constraint_degree, get_symbolic_constraints};
 use p3_field::PrimeCharacteristicRing;
-use p3_lookup::{Count, InteractionBuilder, LogUpGadget, Lookups};
+use p3_lookup::{LogUpGadget, Lookups};
 use p3_matrix::Matrix;
 use p3_matrix::dense::RowMajorMatrix;
 
 use super::LayerAir;
+pub(crate) use crate::check::probe::{Bus, Probe};
 use crate::config::{D, EF, F};
-
-/// Messages with their multiplicities, those of zero left out.
-pub(crate) type Bus = HashMap<Vec<F>, F>;
-
-/// Evaluates a table on one window. Unlike [`check`](crate::check) it also keeps the flags of ports.
-pub(crate) struct Probe<'a> {
-    main: RowWindow<'a, F>,
-    preprocessed: RowWindow<'a, F>,
-    publics: &'a [F],
-    row: usize,
-    height: usize,
-    /// Number of constraints so far.
-    pub(crate) emitted: usize,
-    /// Those that do not hold.
-    pub(crate) failed: BTreeSet<usize>,
-    /// What is put on the bus.
-    pub(crate) bus: Bus,
-    /// Flags of the branches, by port.
-    pub(crate) flags: Vec<Vec<F>>,
-}
-
-impl<'a> Probe<'a> {
-    /// A probe of the window that begins at `row`.
-    pub(crate) fn new(
-        main: [&'a [F]; 2],
-        preprocessed: [&'a [F]; 2],
-        publics: &'a [F],
-        row: usize,
-        height: usize,
-    ) -> Self {
-        Self {
-            main: RowWindow::from_two_rows(main[0], main[1]),
-            preprocessed: RowWindow::from_two_rows(preprocessed[0], preprocessed[1]),
-            publics,
-            row,
-            height,
-            emitted: 0,
-            failed: BTreeSet::new(),
-            bus: Bus::new(),
-            flags: vec![],
-        }
-    }
-
-    fn send(&mut self, message: Vec<F>, count: F) {
-        let total = self.bus.entry(message).or_insert(F::ZERO);
-        *total += count;
-    }
-}
-
-impl<'a> AirBuilder for Probe<'a> {
-    type F = F;
-    type Expr = F;
-    type Var = F;
-    type PreprocessedWindow = RowWindow<'a, F>;
-    type MainWindow = RowWindow<'a, F>;
-    type PublicVar = F;
-    type PeriodicVar = F;
-
-    fn main(&self) -> Self::MainWindow {
-        self.main
-    }
-
-    fn preprocessed(&self) -> &Self::PreprocessedWindow {
-        &self.preprocessed
-    }
-
-    fn is_first_row(&self) -> F {
-        F::from_bool(self.row == 0)
-    }
-
-    fn is_last_row(&self) -> F {
-        F::from_bool(self.row + 1 == self.height)
-    }
-
-    fn is_transition(&self) -> F {
-        F::from_bool(self.row + 1 < self.height)
-    }
-
-    fn assert_zero<I: Into<F>>(&mut self, x: I) {
-        if x.into() != F::ZERO {
-            self.failed.insert(self.emitted);
-        }
-        self.emitted += 1;
-    }
-
-    fn public_values(&self) -> &[F] {
-        self.publics
-    }
-}
-
-impl InteractionBuilder for Probe<'_> {
-    fn push_interaction<E: Into<F>>(
-        &mut self,
-        _bus_name: &str,
-        fields: impl IntoIterator<Item = E>,
-        count: impl Into<Count<F>>,
-    ) {
-        let count = count.into().into_parts().0;
-        self.send(fields.into_iter().map(Into::into).collect(), count);
-    }
-
-    fn push_local_interaction(&mut self, _tuples: impl IntoIterator<Item = (Vec<F>, Count<F>)>) {
-        unreachable!("the tables have no local interactions");
-    }
-
-    fn push_exclusive_interaction(
-        &mut self,
-        _bus_name: &str,
-        branches: impl IntoIterator<Item = (F, Count<F>, Vec<F>)>,
-    ) {
-        let mut flags = vec![];
-        for (flag, count, fields) in branches {
-            flags.push(flag);
-            if flag != F::ZERO {
-                self.send(fields, count.into_parts().0 * flag);
-            }
-        }
-        self.flags.push(flags);
-    }
-}
 
 /// Why a changed row is not accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

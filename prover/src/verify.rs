@@ -222,7 +222,7 @@ pub fn verify_bytes(
     check_keys(&file, &prepared)?;
     let derive_ms = millis(start.elapsed());
     let start = Instant::now();
-    let publics = public_values(spec, &statement);
+    let publics = spec.public_values(&statement.results());
     let node_digest = check_proof(&prepared, &proof, &publics)?;
     let verify_ms = millis(start.elapsed());
     Ok(Verified {
@@ -311,12 +311,6 @@ fn check_statement(file: &ProofFile) -> Result<ProofStatement, VerifyFailure> {
     } else {
         Err(VerifyFailure::Statement)
     }
-}
-
-/// Public values of every base, in order.
-fn public_values(spec: &ProofSpec, statement: &ProofStatement) -> Vec<Vec<F>> {
-    let bases = spec.bases().into_iter().zip(statement.results());
-    bases.map(|(base, result)| base.program.public_values(result)).collect()
 }
 
 /// Whether a number is the canonical form of a field element: otherwise one proof would prove two.

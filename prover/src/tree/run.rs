@@ -49,7 +49,7 @@ pub fn prove(
     check_tree_memory(spec, options.concurrent_pairs)?;
     let tree = prepare(spec, cache, observer)?;
     let results = results(spec, &finished)?;
-    let publics = publics(spec, &results);
+    let publics = spec.public_values(&results);
     let digests = tree.statement_digests(&mut publics.iter().cloned());
     let run = Run { spec, tree: &tree, digests: &digests, observer };
     let slots = Slots::new(tree.plan().nodes.len());
@@ -87,12 +87,6 @@ fn results(spec: &TreeSpec, finished: &[LeafProof]) -> Result<Vec<Option<u32>>, 
         }
     }
     Ok(results)
-}
-
-/// Public values of every base, in order.
-fn publics(spec: &TreeSpec, results: &[Option<u32>]) -> Vec<Vec<F>> {
-    let bases = spec.bases().into_iter().zip(results);
-    bases.map(|(base, result)| base.program.public_values(*result)).collect()
 }
 
 /// Proofs that later nodes take, and the reports so far.

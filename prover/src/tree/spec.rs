@@ -1,6 +1,6 @@
 //! What determines the circuits and the keys of a tree.
 
-use arbor_circuits::config::FriConfig;
+use arbor_circuits::config::{F, FriConfig};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParamError;
@@ -90,6 +90,12 @@ impl ProofSpec {
             Self::Chain(chain) => vec![&chain.base],
             Self::Tree(tree) => tree.bases(),
         }
+    }
+
+    /// Public values of every base below, in order. `results` are those of the bases, in that order.
+    #[must_use]
+    pub fn public_values(&self, results: &[Option<u32>]) -> Vec<Vec<F>> {
+        public_values(&self.bases(), results)
     }
 
     /// Whether the proof is a base proof of `p3-uni-stark`.
@@ -238,4 +244,14 @@ impl TreeSpec {
             })
             .collect()
     }
+
+    /// As [`ProofSpec::public_values`].
+    pub(crate) fn public_values(&self, results: &[Option<u32>]) -> Vec<Vec<F>> {
+        public_values(&self.bases(), results)
+    }
+}
+
+fn public_values(bases: &[&BaseSpec], results: &[Option<u32>]) -> Vec<Vec<F>> {
+    let bases = bases.iter().zip(results);
+    bases.map(|(base, result)| base.program.public_values(*result)).collect()
 }

@@ -93,7 +93,7 @@ impl Inclusion {
         prepared: &PreparedProof,
         leaf: usize,
     ) -> Result<Self, CliError> {
-        let publics = publics(&file.header.spec, statement);
+        let publics = file.header.spec.public_values(&statement.results());
         let (key, first, places) = match prepared {
             PreparedProof::Chain(chain) => chain_way(chain, &publics),
             PreparedProof::Tree(tree) => tree_way(tree, leaf, &publics),
@@ -151,12 +151,6 @@ impl SlotText {
     fn of(slot: &Slot) -> Self {
         Self { present: slot.present, key: to_hex(&slot.key), statement: to_hex(&slot.statement) }
     }
-}
-
-/// Public values of every base, in order.
-fn publics(spec: &ProofSpec, statement: &ProofStatement) -> Vec<Vec<F>> {
-    let bases = spec.bases().into_iter().zip(statement.results());
-    bases.map(|(base, result)| base.program.public_values(result)).collect()
 }
 
 /// Key and statement digest of the base, and every layer over it.

@@ -190,6 +190,14 @@ pub enum ProverError {
         /// What the encoder said.
         reason: String,
     },
+    /// The stored proof of a node does not decode.
+    #[error("the stored proof of node {layer} cannot be decoded: {reason}")]
+    Decode {
+        /// The node.
+        layer: usize,
+        /// What the decoder said.
+        reason: String,
+    },
     /// The file could not be written; nothing is left behind.
     #[error("{path} cannot be written: {source}")]
     Write {

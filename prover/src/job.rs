@@ -1,5 +1,7 @@
 //! What a user asks for, as JSON: the body of a request, and the file of `--job`.
 
+mod raw;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,14 +9,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::ParamError;
 use crate::params::ChainSpec;
 use crate::preset::Preset;
-use crate::tree::{ProofSpec, TreeSpec};
+use crate::tree::{FindJob, ProofSpec, TreeSpec};
 
 /// Everything one job asks for. Unknown fields are errors and numbers are integers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Job {
     /// The computation at the bottom. Only a tree over explicit leaves does without.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub base: Option<BaseJob>,
     /// What is stacked on it.
     #[serde(default)]
@@ -32,16 +35,17 @@ pub struct Job {
     #[serde(default)]
     pub priority: i64,
     /// Seconds after which the job is no longer wanted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub deadline_s: Option<u64>,
     /// Free labels, kept with the job.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "raw::labels")]
     pub labels: BTreeMap<String, String>,
 }
 
 /// A base computation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "program", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(tag = "program", rename_all = "snake_case", try_from = "raw::RawLeaf")]
 pub enum BaseJob {
     /// Keccak-f permutations of inputs drawn from a seed.
     Keccak {
@@ -96,7 +100,8 @@ impl BaseJob {
 
 /// What is stacked on the base proofs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "mode", rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(tag = "mode", rename_all = "snake_case", try_from = "raw::RawRecursion")]
 pub enum Recursion {
     /// One layer upon the other.
     Chain {
@@ -125,7 +130,8 @@ impl Default for Recursion {
 
 /// One leaf of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(untagged, try_from = "raw::RawLeaf")]
 pub enum Leaf {
     /// The proof of another job.
     Finished(FinishedJob),
@@ -135,6 +141,7 @@ pub enum Leaf {
 
 /// Another job, whose proof becomes a leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FinishedJob {
     /// Its id.
@@ -143,6 +150,7 @@ pub struct FinishedJob {
 
 /// Overrides for the last layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LastJob {
     /// FRI parameters of the last layer.
@@ -154,41 +162,42 @@ pub struct LastJob {
 ///
 /// Units: `log_` fields are base-2 logarithms, `_pow_bits` fields are bits of grinding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct FriOverrides {
     /// Inverse of the code rate.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub log_blowup: Option<usize>,
     /// Most points that one folding round may merge.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub max_log_arity: Option<usize>,
     /// Coefficients of the final polynomial.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub log_final_poly_len: Option<usize>,
     /// Level of each Merkle tree that is sent instead of its root.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub cap_height: Option<usize>,
     /// Bits (`log_blowup × queries + query grinding`) from which the queries are derived, rounded
     /// up.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub security_level: Option<usize>,
     /// Queries; goes before a `security_level` of the same source.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub num_queries: Option<usize>,
     /// Grinding before the challenge that batches the openings.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub batch_pow_bits: Option<usize>,
     /// Grinding before the lookup challenges.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub lookup_pow_bits: Option<usize>,
     /// Grinding before the out-of-domain point.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub ood_pow_bits: Option<usize>,
     /// Grinding before each folding challenge.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub commit_pow_bits: Option<usize>,
     /// Grinding before the query indices.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub query_pow_bits: Option<usize>,
 }
 
@@ -231,12 +240,44 @@ impl Job {
         preset: &Preset,
         finished: Vec<ProofSpec>,
     ) -> Result<ProofSpec, ParamError> {
+        let mut unknown = |leaf, job: &str| Err(ParamError::LeafJob { leaf, job: job.to_owned() });
         match self.recursion {
             Recursion::Chain { .. } => self.resolve_with(preset).map(ProofSpec::Chain),
             Recursion::Tree { .. } => {
-                TreeSpec::resolve(self, preset, finished).map(ProofSpec::Tree)
+                TreeSpec::resolve(self, preset, finished, &mut unknown).map(ProofSpec::Tree)
             }
         }
+    }
+
+    /// Fills in everything that the job leaves open. `find` gives the proof of another job that is a leaf.
+    ///
+    /// Errors: as [`Self::resolve_with`], and those of `find`.
+    pub fn resolve_finding(
+        &self,
+        preset: &Preset,
+        find: FindJob<'_>,
+    ) -> Result<ProofSpec, ParamError> {
+        match self.recursion {
+            Recursion::Chain { .. } => self.resolve_with(preset).map(ProofSpec::Chain),
+            Recursion::Tree { .. } => {
+                TreeSpec::resolve(self, preset, Vec::new(), find).map(ProofSpec::Tree)
+            }
+        }
+    }
+
+    /// Ids of the jobs whose proofs are leaves, with their positions.
+    #[must_use]
+    pub fn leaf_jobs(&self) -> Vec<(usize, &str)> {
+        let Recursion::Tree { leaves: Some(leaves), .. } = &self.recursion else {
+            return Vec::new();
+        };
+        let leaves = leaves.iter().enumerate();
+        leaves
+            .filter_map(|(i, leaf)| match leaf {
+                Leaf::Finished(finished) => Some((i, finished.job.as_str())),
+                Leaf::Base(_) => None,
+            })
+            .collect()
     }
 
     /// Fills in everything that the job leaves open from `preset`.

@@ -24,6 +24,7 @@ pub mod statement;
 mod step;
 pub mod tree;
 pub mod verify;
+pub mod work;
 
 pub use cache::Cache;
 pub use chain::{ChainProof, PreparedChain};
@@ -38,3 +39,4 @@ pub use proof::FinalProof;
 pub use report::{LayerKind, LayerReport, TableReport, Timings};
 pub use statement::{BaseStatement, Claimed, Expected, StatedFri, Statement};
 pub use verify::{FailureClass, Verified, VerifyFailure, VerifyOptions, verify_bytes};
+pub use work::{Work, WorkKind, WorkNode};

@@ -35,6 +35,13 @@ impl FinalProof {
         }
         .map_err(|error| ProverError::Encode { reason: error.to_string() })
     }
+
+    /// Decodes what [`Self::to_bytes`] wrote; `uni` says of which proof system it is.
+    ///
+    /// Errors: as [`decode`].
+    pub fn from_bytes(bytes: &[u8], uni: bool) -> Result<Self, String> {
+        if uni { decode(bytes).map(Self::Uni) } else { decode(bytes).map(Self::Batch) }
+    }
 }
 
 /// Decodes `bytes` to the last one. Allocates in proportion to `bytes`: serde reserves no more than

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The report of one proof of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LayerReport {
     /// Which layer, 0 being the base.
     pub layer: usize,
@@ -34,6 +35,7 @@ pub struct LayerReport {
 
 /// What a proof is in its chain or tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LayerKind {
     /// A base computation.
@@ -57,6 +59,7 @@ impl fmt::Display for LayerKind {
 /// Wall times in milliseconds. `restore` to `open` are the parts of `total`; `prepare` and `verify`
 /// are not in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Timings {
     /// Compiling the circuit and committing to its preprocessed columns; 0 if it was in the cache.
     pub prepare: f64,
@@ -80,6 +83,7 @@ pub struct Timings {
 
 /// Size of one table, in base-field columns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct TableReport {
     /// Name of the table.
     pub name: String,

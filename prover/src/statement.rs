@@ -13,6 +13,7 @@ use crate::verify::VerifyFailure;
 
 /// What a proof says: nothing in here is more than the proof binds, except what is called *claimed*.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
     /// The computation at the bottom.
@@ -25,6 +26,7 @@ pub struct Statement {
 
 /// FRI parameters of the proofs of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StatedFri {
     /// Of the base proof.
@@ -37,6 +39,7 @@ pub struct StatedFri {
 
 /// What a base proof says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "program", rename_all = "snake_case", deny_unknown_fields)]
 pub enum BaseStatement {
     /// A table of Keccak-f permutations exists.
@@ -65,6 +68,7 @@ pub enum BaseStatement {
 
 /// What the prover of a Keccak base says and the proof does not bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claimed {
     /// Permutations.

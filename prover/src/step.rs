@@ -9,7 +9,6 @@ use arbor_circuits::error::{ProveError, VerifyError};
 use arbor_circuits::layer::{Filled, PreparedLayer};
 
 use crate::base::PreparedBase;
-use crate::chain::layer_public_values;
 use crate::clock::{PhaseClock, millis};
 use crate::error::ProverError;
 use crate::memory;
@@ -17,14 +16,6 @@ use crate::observer::{Observer, PhaseName};
 use crate::params::BaseSpec;
 use crate::proof::FinalProof;
 use crate::report::{LayerKind, LayerReport, TableReport, Timings};
-
-/// A proof with what the layer above it must know.
-pub(crate) struct Proved {
-    /// The proof.
-    pub(crate) proof: FinalProof,
-    /// Its public values, by instance.
-    pub(crate) public_values: Vec<Vec<F>>,
-}
 
 /// Which proof of its chain or tree it is.
 #[derive(Clone, Debug)]
@@ -48,7 +39,7 @@ pub(crate) fn prove_base(
     spec: &BaseSpec,
     public_values: &[F],
     observer: &Arc<dyn Observer>,
-) -> Result<(Proved, LayerReport), ProverError> {
+) -> Result<(FinalProof, LayerReport), ProverError> {
     let step = Step { place, observer };
     let meter = step.start()?;
     let mut timings = Timings::default();
@@ -68,7 +59,7 @@ pub(crate) fn prove_base(
         queries: spec.fri.num_queries,
     };
     let report = step.report(timings, size, &proof, used)?;
-    Ok((Proved { proof, public_values: vec![public_values.to_vec()] }, report))
+    Ok((proof, report))
 }
 
 /// Proves that `children` are valid, and verifies the proof. Its public values must be `expected`.
@@ -80,7 +71,7 @@ pub(crate) fn prove_layer(
     children: &[ChildInput<'_>],
     expected: &Digest,
     observer: &Arc<dyn Observer>,
-) -> Result<(Proved, LayerReport), ProverError> {
+) -> Result<(FinalProof, LayerReport), ProverError> {
     let step = Step { place, observer };
     let meter = step.start()?;
     let mut timings = Timings::default();
@@ -104,7 +95,7 @@ pub(crate) fn prove_layer(
         queries: circuit.fri().num_queries,
     };
     let report = step.report(timings, size, &proof, used)?;
-    Ok((Proved { proof, public_values: layer_public_values(&digest) }, report))
+    Ok((proof, report))
 }
 
 /// The proof that is being made.

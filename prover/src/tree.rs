@@ -20,7 +20,7 @@ use crate::report::LayerReport;
 pub use plan::{Input, Node, NodeId, NodeKind, TreePlan};
 pub use prepare::{PreparedProof, PreparedTree, prepare};
 pub use run::{LeafProof, RunOptions, prove};
-pub use spec::{LeafSpec, MAX_ARITY, MAX_LEAVES, ProofSpec, TreeSpec};
+pub use spec::{FindJob, LeafSpec, MAX_ARITY, MAX_LEAVES, ProofSpec, TreeSpec};
 pub use statement::{LeafStatement, PaddingSlot, ProofStatement, TreeStatement};
 
 /// The root of a tree, and how it was reached.

@@ -113,7 +113,7 @@ pub fn prepare(
 }
 
 /// The base computation alone.
-pub(super) fn prepare_base(
+pub(crate) fn prepare_base(
     spec: &ChainSpec,
     cache: &Cache,
     observer: &dyn Observer,

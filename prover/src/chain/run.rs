@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use arbor_circuits::child::ChildInput;
-use arbor_circuits::config::Cap;
-
 use super::ChainProof;
-use super::prepare::{PreparedChain, prepare, prepare_base};
 use crate::cache::Cache;
 use crate::error::ProverError;
 use crate::estimate::check_memory;
 use crate::observer::Observer;
 use crate::params::ChainSpec;
-use crate::report::LayerKind;
 use crate::statement::Statement;
-use crate::step::{Place, prove_base, prove_layer};
+use crate::tree::ProofSpec;
+use crate::work::Work;
 
 /// Proves a chain. Every proof is verified natively before the next layer takes it.
 ///
@@ -26,53 +22,17 @@ pub fn prove(
 ) -> Result<ChainProof, ProverError> {
     spec.validate()?;
     check_memory(spec)?;
-    let result = spec.base.program.result();
-    let public_values = spec.base.program.public_values(result);
-    // The base proof needs most memory. The circuits of the layers fit into what it leaves behind, so
-    // they are prepared after it.
-    let bottom = prepare_base(spec, cache, observer.as_ref())?;
-    let base_place = place(&bottom, 0);
-    let (mut top, report) =
-        prove_base(&base_place, bottom.base(), &spec.base, &public_values, observer)?;
-    let mut reports = vec![report];
-    let chain = prepare(spec, cache, observer)?;
-    let digests = chain.statement_digests(&public_values);
-    for (layer, expected) in digests.iter().enumerate().skip(1) {
-        let circuit = chain.layer(layer).ok_or(ProverError::Statement { layer })?;
-        let child = ChildInput {
-            proof: top.proof.as_child(),
-            public_values: &top.public_values,
-            preprocessed: preprocessed(&chain, layer - 1),
-            present: true,
-        };
-        let (proved, report) =
-            prove_layer(&place(&chain, layer), circuit, &[child], expected, observer)?;
-        top = proved;
+    let work = Work::plan(&ProofSpec::Chain(spec.clone()), &[], cache, observer)?;
+    let mut reports = Vec::with_capacity(work.nodes().len());
+    let mut below = Vec::new();
+    for node in 0..work.root() {
+        let (proof, report) = work.prove(node, &below, cache, observer)?;
+        below = vec![Arc::new(proof)];
         reports.push(report);
     }
-    let statement = Statement::new(spec, result);
-    Ok(ChainProof {
-        spec: spec.clone(),
-        statement,
-        keys: chain.keys().to_vec(),
-        proof: top.proof,
-        reports,
-    })
-}
-
-fn place(chain: &PreparedChain, layer: usize) -> Place {
-    Place {
-        number: layer,
-        kind: if layer == 0 { LayerKind::Base } else { LayerKind::Layer },
-        node: None,
-        prepare_ms: chain.prepare_ms(layer),
-    }
-}
-
-/// Commitment to the preprocessed columns of the proof of `layer`.
-fn preprocessed(chain: &PreparedChain, layer: usize) -> Option<&Cap> {
-    match chain.layer(layer) {
-        Some(circuit) => Some(circuit.preprocessed_cap()),
-        None => chain.base().preprocessed_cap(),
-    }
+    let (proof, report) = work.prove(work.root(), &below, cache, observer)?;
+    reports.push(report);
+    let statement = Statement::new(spec, spec.base.program.result());
+    let keys = work.keys(cache, observer)?;
+    Ok(ChainProof { spec: spec.clone(), statement, keys, proof, reports })
 }

@@ -2,20 +2,15 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arbor_circuits::child::ChildInput;
-use arbor_circuits::config::{Digest, F};
-
-use super::plan::NodeKind;
-use super::prepare::{PreparedTree, prepare};
-use super::spec::{LeafSpec, TreeSpec};
+use super::spec::{ProofSpec, TreeSpec};
 use super::{TreeProof, TreeStatement};
 use crate::cache::Cache;
 use crate::error::ProverError;
 use crate::estimate::check_tree_memory;
 use crate::observer::Observer;
 use crate::proof::FinalProof;
-use crate::report::{LayerKind, LayerReport};
-use crate::step::{Place, Proved, prove_base, prove_layer};
+use crate::report::LayerReport;
+use crate::work::{Work, WorkKind};
 
 /// How a tree is proved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,51 +42,30 @@ pub fn prove(
 ) -> Result<TreeProof, ProverError> {
     spec.validate()?;
     check_tree_memory(spec, options.concurrent_pairs)?;
-    let tree = prepare(spec, cache, observer)?;
-    let results = results(spec, &finished)?;
-    let publics = spec.public_values(&results);
-    let digests = tree.statement_digests(&mut publics.iter().cloned());
-    let run = Run { spec, tree: &tree, digests: &digests, observer };
-    let slots = Slots::new(tree.plan().nodes.len());
-    run.leaves(finished, &publics, &slots)?;
+    let results: Vec<_> = finished.iter().map(|leaf| leaf.results.clone()).collect();
+    let work = Work::plan(&ProofSpec::Tree(spec.clone()), &results, cache, observer)?;
+    let run = Run { work: &work, cache, observer };
+    let slots = Slots::new(work.nodes().len());
+    run.finished(finished, &slots)?;
     if options.concurrent_pairs {
         run.level_by_level(&slots)?;
     } else {
         run.depth_first(&slots)?;
     }
-    let (root, reports) = slots.finish(tree.plan().root())?;
+    let (proof, reports) = slots.finish(work.root())?;
     Ok(TreeProof {
         spec: spec.clone(),
-        statement: TreeStatement::new(spec, &mut results.into_iter()),
-        keys: tree.keys(),
-        proof: root.proof,
+        statement: TreeStatement::new(spec, &mut work.results().iter().copied()),
+        keys: work.keys(cache, observer)?,
+        proof,
         reports,
         concurrent: options.concurrent_pairs,
     })
 }
 
-/// What every base comes to, in order.
-fn results(spec: &TreeSpec, finished: &[LeafProof]) -> Result<Vec<Option<u32>>, ProverError> {
-    let mut given = finished.iter();
-    let mut results = Vec::new();
-    for (leaf, spec) in spec.leaves.iter().enumerate() {
-        match spec {
-            LeafSpec::Base(base) => results.push(base.program.result()),
-            LeafSpec::Proof(proof) => {
-                let given = given.next().ok_or(ProverError::LeafProofs { leaf })?;
-                if given.results.len() != proof.num_leaves() {
-                    return Err(ProverError::LeafProofs { leaf });
-                }
-                results.extend(&given.results);
-            }
-        }
-    }
-    Ok(results)
-}
-
 /// Proofs that later nodes take, and the reports so far.
 struct Slots {
-    proofs: Vec<Mutex<Option<Arc<Proved>>>>,
+    proofs: Vec<Mutex<Option<Arc<FinalProof>>>>,
     reports: Mutex<Vec<LayerReport>>,
 }
 
@@ -101,11 +75,11 @@ impl Slots {
         Self { proofs, reports: Mutex::new(Vec::new()) }
     }
 
-    fn put(&self, node: usize, proved: Proved) {
-        *lock(&self.proofs[node]) = Some(Arc::new(proved));
+    fn put(&self, node: usize, proof: FinalProof) {
+        *lock(&self.proofs[node]) = Some(Arc::new(proof));
     }
 
-    fn get(&self, node: usize) -> Result<Arc<Proved>, ProverError> {
+    fn get(&self, node: usize) -> Result<Arc<FinalProof>, ProverError> {
         lock(&self.proofs[node]).clone().ok_or(ProverError::Statement { layer: node })
     }
 
@@ -117,7 +91,7 @@ impl Slots {
         lock(&self.reports).push(report);
     }
 
-    fn finish(self, root: usize) -> Result<(Proved, Vec<LayerReport>), ProverError> {
+    fn finish(self, root: usize) -> Result<(FinalProof, Vec<LayerReport>), ProverError> {
         let proved = self.get(root)?;
         drop(self.proofs);
         let proved = Arc::into_inner(proved).ok_or(ProverError::Statement { layer: root })?;
@@ -133,68 +107,32 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// What all nodes share.
 struct Run<'a> {
-    spec: &'a TreeSpec,
-    tree: &'a PreparedTree,
-    digests: &'a [Digest],
+    work: &'a Work,
+    cache: &'a Cache,
     observer: &'a Arc<dyn Observer>,
 }
 
 impl Run<'_> {
-    /// Puts the finished proofs in their places, verified, and remembers what the bases take.
-    fn leaves(
-        &self,
-        finished: Vec<LeafProof>,
-        publics: &[Vec<F>],
-        slots: &Slots,
-    ) -> Result<(), ProverError> {
+    /// Puts the finished proofs in their places, verified.
+    fn finished(&self, finished: Vec<LeafProof>, slots: &Slots) -> Result<(), ProverError> {
         let mut finished = finished.into_iter();
-        let mut publics = publics.iter().cloned();
-        for (node, leaf) in self.spec.leaves.iter().enumerate() {
-            let LeafSpec::Proof(spec) = leaf else {
-                publics.next();
-                continue;
-            };
-            let missing = || ProverError::LeafProofs { leaf: node };
-            let LeafProof { proof, .. } = finished.next().ok_or_else(missing)?;
-            let own: Vec<Vec<F>> = publics.by_ref().take(spec.num_leaves()).collect();
-            let public_values = self.check_finished(node, &proof, &own)?;
-            slots.put(node, Proved { proof, public_values });
+        for (node, planned) in self.work.nodes().iter().enumerate() {
+            if planned.kind == WorkKind::Finished {
+                let given = finished.next().ok_or(ProverError::LeafProofs { leaf: node })?;
+                self.work.verify(node, &given.proof, self.cache, self.observer)?;
+                slots.put(node, given.proof);
+            }
         }
         Ok(())
-    }
-
-    /// Verifies a finished proof and gives its public values, by instance.
-    fn check_finished(
-        &self,
-        node: usize,
-        proof: &FinalProof,
-        publics: &[Vec<F>],
-    ) -> Result<Vec<Vec<F>>, ProverError> {
-        let missing = || ProverError::LeafProofs { leaf: node };
-        let prepared = self.tree.finished(node).ok_or_else(missing)?;
-        let error = |source| ProverError::SelfCheck { layer: node, source };
-        match (prepared.last(), prepared.base(), proof) {
-            (Some(layer), _, FinalProof::Batch(proof)) => {
-                layer.verify(proof, &self.digests[node]).map_err(error)?;
-                Ok(crate::chain::layer_public_values(&self.digests[node]))
-            }
-            (None, Some(base), proof) => {
-                let publics = publics.first().cloned().unwrap_or_default();
-                base.verify(proof, &publics).map_err(error)?;
-                Ok(vec![publics])
-            }
-            _ => Err(missing()),
-        }
     }
 
     /// One node after the other, every subtree finished before the next begins, and proofs dropped
     /// as soon as nothing takes them any more.
     fn depth_first(&self, slots: &Slots) -> Result<(), ProverError> {
-        let plan = self.tree.plan();
-        for node in plan.depth_first() {
+        for node in self.work.depth_first() {
             self.prove(node, slots)?;
-            for input in &plan.nodes[node].inputs {
-                slots.drop_proof(input.node);
+            for &child in &self.work.nodes()[node].children {
+                slots.drop_proof(child);
             }
         }
         Ok(())
@@ -202,7 +140,7 @@ impl Run<'_> {
 
     /// Two nodes of a level at a time.
     fn level_by_level(&self, slots: &Slots) -> Result<(), ProverError> {
-        for level in self.tree.plan().levels() {
+        for level in self.work.levels() {
             for pair in level.chunks(2) {
                 match *pair {
                     [first, second] => std::thread::scope(|scope| {
@@ -215,8 +153,8 @@ impl Run<'_> {
                 }
             }
             for &node in &level {
-                for input in &self.tree.plan().nodes[node].inputs {
-                    slots.drop_proof(input.node);
+                for &child in &self.work.nodes()[node].children {
+                    slots.drop_proof(child);
                 }
             }
         }
@@ -225,56 +163,15 @@ impl Run<'_> {
 
     /// Proves one node, unless it is a finished proof.
     fn prove(&self, node: usize, slots: &Slots) -> Result<(), ProverError> {
-        let (proved, report) = match (self.tree.base(node), self.tree.layer(node)) {
-            (Some(_), _) => self.prove_leaf(node)?,
-            (None, Some(_)) => self.prove_node(node, slots)?,
-            (None, None) => return Ok(()),
-        };
-        slots.put(node, proved);
+        let planned = &self.work.nodes()[node];
+        if planned.kind == WorkKind::Finished {
+            return Ok(());
+        }
+        let children: Vec<Arc<FinalProof>> =
+            planned.children.iter().map(|&child| slots.get(child)).collect::<Result<_, _>>()?;
+        let (proof, report) = self.work.prove(node, &children, self.cache, self.observer)?;
+        slots.put(node, proof);
         slots.report(report);
         Ok(())
-    }
-
-    fn place(&self, node: usize, kind: LayerKind) -> Place {
-        Place {
-            number: node,
-            kind,
-            node: Some(self.tree.plan().nodes[node].id.to_string()),
-            prepare_ms: self.tree.prepare_ms(node),
-        }
-    }
-
-    fn prove_leaf(&self, node: usize) -> Result<(Proved, LayerReport), ProverError> {
-        let missing = ProverError::LeafProofs { leaf: node };
-        let (Some(base), LeafSpec::Base(spec)) = (self.tree.base(node), &self.spec.leaves[node])
-        else {
-            return Err(missing);
-        };
-        let publics = spec.program.public_values(spec.program.result());
-        prove_base(&self.place(node, LayerKind::Base), base, spec, &publics, self.observer)
-    }
-
-    fn prove_node(&self, node: usize, slots: &Slots) -> Result<(Proved, LayerReport), ProverError> {
-        let plan = self.tree.plan();
-        let inputs = &plan.nodes[node].inputs;
-        let proofs: Vec<Arc<Proved>> =
-            inputs.iter().map(|input| slots.get(input.node)).collect::<Result<_, _>>()?;
-        let children: Vec<ChildInput<'_>> = inputs
-            .iter()
-            .zip(&proofs)
-            .map(|(input, proved)| ChildInput {
-                proof: proved.proof.as_child(),
-                public_values: &proved.public_values,
-                preprocessed: self.tree.preprocessed(input.node),
-                present: input.present,
-            })
-            .collect();
-        let kind = match plan.nodes[node].kind {
-            NodeKind::Wrap => LayerKind::Layer,
-            _ => LayerKind::Merge,
-        };
-        let circuit = self.tree.layer(node).ok_or(ProverError::Statement { layer: node })?;
-        let expected = &self.digests[node];
-        prove_layer(&self.place(node, kind), circuit, &children, expected, self.observer)
     }
 }

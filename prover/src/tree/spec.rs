@@ -16,6 +16,9 @@ pub const MAX_LEAVES: usize = 4096;
 /// Most trees inside each other.
 const MAX_NESTING: usize = 8;
 
+/// Finds the proof of another job that is leaf number so of a tree.
+pub type FindJob<'a> = &'a mut dyn FnMut(usize, &str) -> Result<ProofSpec, ParamError>;
+
 /// Everything that determines the circuits and the keys of a proof, whatever its form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -152,7 +155,12 @@ fn same_leaves(
     (0..count as u64).map(leaf).collect()
 }
 
-fn own_leaves(job: &Job, preset: &Preset, leaves: &[Leaf]) -> Result<Vec<LeafSpec>, ParamError> {
+fn own_leaves(
+    job: &Job,
+    preset: &Preset,
+    leaves: &[Leaf],
+    lookup: FindJob<'_>,
+) -> Result<Vec<LeafSpec>, ParamError> {
     let leaves = leaves.iter().enumerate();
     leaves
         .map(|(i, leaf)| match leaf {
@@ -160,7 +168,7 @@ fn own_leaves(job: &Job, preset: &Preset, leaves: &[Leaf]) -> Result<Vec<LeafSpe
                 resolve_base(base, &job.fri, preset, Place::Leaf).map(LeafSpec::Base)
             }
             Leaf::Finished(finished) => {
-                Err(ParamError::LeafJob { leaf: i, job: finished.job.clone() })
+                lookup(i, &finished.job).map(|proof| LeafSpec::Proof(Box::new(proof)))
             }
         })
         .collect()
@@ -181,6 +189,7 @@ impl TreeSpec {
         job: &Job,
         preset: &Preset,
         finished: Vec<ProofSpec>,
+        lookup: FindJob<'_>,
     ) -> Result<Self, ParamError> {
         let Recursion::Tree { arity, depth, leaves } = &job.recursion else {
             return Err(ParamError::NotATree);
@@ -189,7 +198,7 @@ impl TreeSpec {
         let mut resolved = match (depth, leaves) {
             (Some(depth), None) if finished.is_empty() => same_leaves(job, preset, *arity, *depth)?,
             (None, Some(_)) if job.base.is_some() => return Err(ParamError::UnusedBase),
-            (None, Some(leaves)) => own_leaves(job, preset, leaves)?,
+            (None, Some(leaves)) => own_leaves(job, preset, leaves, lookup)?,
             (None, None) if !finished.is_empty() => Vec::new(),
             _ => return Err(ParamError::TreeLeaves),
         };
@@ -243,11 +252,6 @@ impl TreeSpec {
                 LeafSpec::Proof(proof) => proof.bases(),
             })
             .collect()
-    }
-
-    /// As [`ProofSpec::public_values`].
-    pub(crate) fn public_values(&self, results: &[Option<u32>]) -> Vec<Vec<F>> {
-        public_values(&self.bases(), results)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::statement::{BaseStatement, Statement};
 
 /// What a proof says, whatever its form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum ProofStatement {
     /// A chain.
@@ -22,6 +23,7 @@ pub enum ProofStatement {
 
 /// What a tree says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TreeStatement {
     /// Proofs that one layer merges.
@@ -38,16 +40,19 @@ pub struct TreeStatement {
 
 /// One leaf of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LeafStatement {
     /// Its position, from 0.
     pub position: usize,
     /// What it says. A base computation that is a leaf by itself is a chain of no layers.
+    #[cfg_attr(feature = "openapi", schema(no_recursion))]
     pub statement: Box<ProofStatement>,
 }
 
 /// A slot that pads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PaddingSlot {
     /// The node, as `level/index`, counted without the layers that only bring leaves to one shape.

@@ -1,12 +1,13 @@
 //! Circuits that are prepared once and shared: a chain of ten prepares no more than a chain of four.
 
+use std::collections::HashMap;
+use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::{collections::HashMap, fmt};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arbor_circuits::child::ChildShape;
-use arbor_circuits::config::FriConfig;
+use arbor_circuits::config::{DIGEST, F, FriConfig};
 use arbor_circuits::error::CompileError;
 use arbor_circuits::layer::PreparedLayer;
 
@@ -14,37 +15,109 @@ use crate::base::PreparedBase;
 use crate::key::LayerKey;
 use crate::params::BaseSpec;
 
-/// Circuits that [`Cache::new`] keeps, of layers and of base computations each.
-const DEFAULT_CAPACITY: usize = 32;
+/// Bytes of circuits that [`Cache::new`] keeps: those of a few presets.
+const DEFAULT_BYTES: u64 = 2 << 30;
+/// Bytes of a row of a base circuit beside its columns: the gate and its names.
+const ROW_BYTES: u64 = 128;
+/// Bytes of a circuit beside its tables.
+const CIRCUIT_BYTES: u64 = 1 << 20;
 
 /// Prepared circuits of layers and base computations, for all threads of a process.
 ///
-/// Two threads that ask for the same circuit prepare it once. Beyond its capacity the cache drops
-/// what was used longest ago; whoever still holds a circuit keeps it.
+/// Two threads that ask for the same circuit prepare it once. Circuits are counted in bytes; beyond its
+/// limit the cache drops what was used longest ago. Whoever still holds a circuit keeps it, and it stays
+/// counted in [`CacheStats::held_bytes`].
 pub struct Cache {
     layers: Store<LayerKey, PreparedLayer>,
     bases: Store<BaseSpec, PreparedBase>,
+    limit: u64,
+    /// What was dropped and may still be held by somebody.
+    dropped: Mutex<Vec<(Weak<dyn Send + Sync>, u64)>>,
+    /// Counts uses, to know which is the oldest.
+    clock: AtomicU64,
     prepared: AtomicUsize,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    evictions: AtomicU64,
+}
+
+/// What a cache holds, and how it has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Circuits in the cache.
+    pub entries: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Bytes of circuits that were dropped but are still in use.
+    pub held_bytes: u64,
+    /// Requests for a circuit that was there.
+    pub hits: u64,
+    /// Requests for a circuit that had to be prepared.
+    pub misses: u64,
+    /// Circuits that were dropped.
+    pub evictions: u64,
 }
 
 impl Cache {
     /// An empty cache of a size that serves a few presets.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_capacity(DEFAULT_CAPACITY)
+        Self::with_bytes(DEFAULT_BYTES)
     }
 
-    /// An empty cache for `circuits` layers and as many base computations.
+    /// An empty cache that keeps circuits of `limit` bytes in all. A circuit larger than that is prepared
+    /// for whoever asks, and not kept.
     #[must_use]
-    pub fn with_capacity(circuits: usize) -> Self {
-        let prepared = AtomicUsize::new(0);
-        Self { layers: Store::new(circuits), bases: Store::new(circuits), prepared }
+    pub fn with_bytes(limit: u64) -> Self {
+        Self {
+            layers: Store::default(),
+            bases: Store::default(),
+            limit,
+            dropped: Mutex::default(),
+            clock: AtomicU64::new(0),
+            prepared: AtomicUsize::new(0),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            evictions: AtomicU64::new(0),
+        }
     }
 
     /// Circuits of layers prepared so far, those that were dropped since included.
     #[must_use]
     pub fn prepared(&self) -> usize {
         self.prepared.load(Ordering::Relaxed)
+    }
+
+    /// What the cache holds, and how it has done.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        let (layers, bases) = (self.layers.totals(), self.bases.totals());
+        CacheStats {
+            entries: layers.0 + bases.0,
+            bytes: layers.1 + bases.1,
+            held_bytes: self.held_bytes(),
+            hits: self.hits.load(Ordering::Relaxed),
+            misses: self.misses.load(Ordering::Relaxed),
+            evictions: self.evictions.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Drops what was used longest ago until at most `bytes` are left.
+    pub fn shrink_to(&self, bytes: u64) {
+        while self.layers.totals().1 + self.bases.totals().1 > bytes {
+            let dropped = match (self.layers.oldest(), self.bases.oldest()) {
+                (None, None) => return,
+                (Some((layer, used)), base) if base.as_ref().is_none_or(|base| used < base.1) => {
+                    self.layers.remove(&layer)
+                }
+                (_, Some((base, _))) => self.bases.remove(&base),
+                (Some((layer, _)), None) => self.layers.remove(&layer),
+            };
+            if let Some(dropped) = dropped {
+                self.evictions.fetch_add(1, Ordering::Relaxed);
+                lock(&self.dropped).push(dropped);
+            }
+        }
     }
 
     /// The circuit of a layer over one proof of each of `children`. `before` is called only if it must be
@@ -63,12 +136,14 @@ impl Cache {
             fri,
             min_log_height,
         };
-        self.layers.get_or_make(key, || {
+        let made = self.layers.get_or_make(key, self.tick(), || {
             before();
             let layer = PreparedLayer::prepare(children.to_vec(), fri, min_log_height)?;
             self.prepared.fetch_add(1, Ordering::Relaxed);
-            Ok(layer)
-        })
+            let bytes = layer_bytes(&layer);
+            Ok((layer, bytes))
+        });
+        self.count(made)
     }
 
     /// The base computation of `spec`, as [`Self::layer`].
@@ -79,10 +154,33 @@ impl Cache {
         spec: &BaseSpec,
         before: impl FnOnce(),
     ) -> Result<(Arc<PreparedBase>, bool), CompileError> {
-        self.bases.get_or_make(spec.without_inputs(), || {
+        let made = self.bases.get_or_make(spec.without_inputs(), self.tick(), || {
             before();
-            PreparedBase::prepare(spec)
-        })
+            let base = PreparedBase::prepare(spec)?;
+            let bytes = base_bytes(&base, spec);
+            Ok((base, bytes))
+        });
+        self.count(made)
+    }
+
+    fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn count<V, E>(&self, made: Result<(Arc<V>, bool), E>) -> Result<(Arc<V>, bool), E> {
+        let (value, fresh) = made?;
+        let counter = if fresh { &self.misses } else { &self.hits };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if fresh {
+            self.shrink_to(self.limit);
+        }
+        Ok((value, fresh))
+    }
+
+    fn held_bytes(&self) -> u64 {
+        let mut dropped = lock(&self.dropped);
+        dropped.retain(|(value, _)| value.strong_count() > 0);
+        dropped.iter().map(|(_, bytes)| bytes).sum()
     }
 }
 
@@ -94,59 +192,119 @@ impl Default for Cache {
 
 impl fmt::Debug for Cache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache").field("prepared", &self.prepared()).finish_non_exhaustive()
+        f.debug_struct("Cache").field("stats", &self.stats()).finish_non_exhaustive()
     }
 }
 
 /// One kind of circuit.
-struct Store<K, V> {
-    slots: Mutex<HashMap<K, Arc<Slot<V>>>>,
-    capacity: usize,
-    clock: AtomicU64,
-}
+struct Store<K, V>(Mutex<HashMap<K, Arc<Slot<V>>>>);
 
 /// A place that one thread fills while the others wait at its lock, and not at the store's.
 struct Slot<V> {
     value: Mutex<Option<Arc<V>>>,
+    /// 0 until there is a value.
+    bytes: AtomicU64,
     used: AtomicU64,
 }
 
-impl<K: Clone + Eq + Hash, V> Store<K, V> {
-    fn new(capacity: usize) -> Self {
-        let capacity = capacity.max(1);
-        Self { slots: Mutex::new(HashMap::new()), capacity, clock: AtomicU64::new(0) }
+impl<K, V> Default for Store<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
     }
+}
 
+impl<K: Clone + Eq + Hash, V: Send + Sync + 'static> Store<K, V> {
     fn get_or_make<E>(
         &self,
         key: K,
-        make: impl FnOnce() -> Result<V, E>,
+        now: u64,
+        make: impl FnOnce() -> Result<(V, u64), E>,
     ) -> Result<(Arc<V>, bool), E> {
-        let slot = self.slot(key);
+        let slot = self.slot(key.clone(), now);
         let mut value = lock(&slot.value);
         if let Some(value) = &*value {
             return Ok((Arc::clone(value), false));
         }
-        let made = Arc::new(make()?);
-        *value = Some(Arc::clone(&made));
-        Ok((made, true))
+        match make() {
+            Ok((made, bytes)) => {
+                let made = Arc::new(made);
+                *value = Some(Arc::clone(&made));
+                slot.bytes.store(bytes, Ordering::Relaxed);
+                Ok((made, true))
+            }
+            Err(error) => {
+                drop(value);
+                self.forget(&key, &slot);
+                Err(error)
+            }
+        }
     }
 
     /// The slot of `key`, marked as used now.
-    fn slot(&self, key: K) -> Arc<Slot<V>> {
-        let now = self.clock.fetch_add(1, Ordering::Relaxed);
-        let mut slots = lock(&self.slots);
-        if !slots.contains_key(&key) && slots.len() >= self.capacity {
-            let oldest = slots.iter().min_by_key(|(_, slot)| slot.used.load(Ordering::Relaxed));
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                slots.remove(&oldest);
-            }
-        }
-        let empty = || Arc::new(Slot { value: Mutex::new(None), used: AtomicU64::new(now) });
+    fn slot(&self, key: K, now: u64) -> Arc<Slot<V>> {
+        let empty = || {
+            Arc::new(Slot {
+                value: Mutex::new(None),
+                bytes: AtomicU64::new(0),
+                used: AtomicU64::new(now),
+            })
+        };
+        let mut slots = lock(&self.0);
         let slot = slots.entry(key).or_insert_with(empty);
         slot.used.store(now, Ordering::Relaxed);
         Arc::clone(slot)
     }
+
+    /// Removes a slot that stayed empty.
+    fn forget(&self, key: &K, slot: &Arc<Slot<V>>) {
+        let mut slots = lock(&self.0);
+        if slots.get(key).is_some_and(|there| {
+            Arc::ptr_eq(there, slot) && there.bytes.load(Ordering::Relaxed) == 0
+        }) {
+            slots.remove(key);
+        }
+    }
+
+    /// Circuits and their bytes.
+    fn totals(&self) -> (u64, u64) {
+        let slots = lock(&self.0);
+        let bytes = slots.values().map(|slot| slot.bytes.load(Ordering::Relaxed));
+        bytes.filter(|&bytes| bytes > 0).fold((0, 0), |(n, sum), bytes| (n + 1, sum + bytes))
+    }
+
+    /// What was used longest ago of what is there.
+    fn oldest(&self) -> Option<(K, u64)> {
+        let slots = lock(&self.0);
+        let there = slots.iter().filter(|(_, slot)| slot.bytes.load(Ordering::Relaxed) > 0);
+        there
+            .map(|(key, slot)| (key, slot.used.load(Ordering::Relaxed)))
+            .min_by_key(|&(_, used)| used)
+            .map(|(key, used)| (key.clone(), used))
+    }
+
+    fn remove(&self, key: &K) -> Option<(Weak<dyn Send + Sync>, u64)> {
+        let slot = lock(&self.0).remove(key)?;
+        let value = lock(&slot.value).take()?;
+        let value: Arc<dyn Send + Sync> = value;
+        Some((Arc::downgrade(&value), slot.bytes.load(Ordering::Relaxed)))
+    }
+}
+
+/// Bytes that a prepared layer keeps.
+fn layer_bytes(layer: &PreparedLayer) -> u64 {
+    layer.preprocessed_bytes() as u64 + CIRCUIT_BYTES
+}
+
+/// Bytes that a prepared base keeps: preprocessed columns with their extension and its tree, and gates.
+fn base_bytes(base: &PreparedBase, spec: &BaseSpec) -> u64 {
+    let element = size_of::<F>() as u64;
+    let tables = base.tables().into_iter().filter(|table| table.preprocessed > 0);
+    let bytes = tables.map(|table| {
+        let blowup = 1 << spec.fri.log_blowup;
+        let columns = table.preprocessed as u64 * (1 + blowup) + 2 * DIGEST as u64 * blowup;
+        (columns * element + ROW_BYTES) << table.log_height
+    });
+    bytes.sum::<u64>() + CIRCUIT_BYTES
 }
 
 /// A poisoned lock holds nothing half-done here: a value is stored whole or not at all.

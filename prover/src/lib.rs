@@ -26,7 +26,7 @@ pub mod tree;
 pub mod verify;
 pub mod work;
 
-pub use cache::Cache;
+pub use cache::{Cache, CacheStats};
 pub use chain::{ChainProof, PreparedChain};
 pub use error::{ParamError, ProverError};
 pub use estimate::{Estimate, available_memory, check_memory, estimate};

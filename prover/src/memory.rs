@@ -98,3 +98,54 @@ fn status_bytes(path: &str, key: &str) -> Option<u64> {
     let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kibibytes << 10)
 }
+
+/// Resident memory of the process, in bytes.
+#[must_use]
+pub fn resident_bytes() -> Option<u64> {
+    status_bytes("/proc/self/status", "VmRSS:")
+}
+
+/// Memory of the machine, or what the container allows if that is less, whether it is in use or not.
+#[must_use]
+pub fn limit_bytes() -> Option<u64> {
+    let machine = status_bytes("/proc/meminfo", "MemTotal:");
+    match (machine, container_limit()) {
+        (Some(machine), Some(container)) => Some(machine.min(container)),
+        (machine, container) => machine.or(container),
+    }
+}
+
+/// The limit of the cgroup (version 2) of this process.
+fn container_limit() -> Option<u64> {
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = own.lines().find_map(|line| line.strip_prefix("0::"))?.trim().to_owned();
+    [format!("/sys/fs/cgroup{path}"), "/sys/fs/cgroup".to_owned()]
+        .iter()
+        .find_map(|folder| read_number(&format!("{folder}/memory.max")))
+}
+
+/// Has memory of this size mapped, so that the first proof finds it without page faults. Every byte is
+/// written once and then freed; a no-op unless freed memory is retained.
+pub fn touch(bytes: u64) {
+    /// Pieces: one after the other they would be the same memory, so all are held until the last.
+    const PIECE: u64 = 64 << 20;
+    let mut pieces: Vec<Vec<u8>> = Vec::new();
+    let mut left = bytes;
+    while left > 0 {
+        let piece = left.min(PIECE);
+        pieces.push(std::hint::black_box(vec![1; usize::try_from(piece).unwrap_or(0)]));
+        left -= piece;
+    }
+}
+
+/// Gives freed memory back to the system, whatever [`retain_freed_memory`] was told; afterwards memory is
+/// retained as before. To be called while nothing is being proved.
+pub fn release_freed_memory() {
+    collect();
+}
+
+#[expect(unsafe_code, reason = "mimalloc's collection is reached through its C interface only")]
+fn collect() {
+    // SAFETY: the call has no preconditions; it may be made from any thread at any time.
+    unsafe { libmimalloc_sys::mi_collect(true) };
+}

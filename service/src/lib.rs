@@ -7,14 +7,22 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+pub mod admission;
 pub mod bench;
+pub mod blobs;
 pub mod cli;
+pub mod clock;
+pub mod config;
 pub mod cpu;
+pub mod engine;
 pub mod error;
 pub mod interrupt;
 pub mod logging;
+pub mod model;
 pub mod output;
 pub mod progress;
+pub mod queue;
+pub mod store;
 pub mod threads;
 pub mod version;
 

@@ -1,0 +1,159 @@
+//! The sections of the configuration, option by option.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The listener and what a request may take.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerConfig {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Whether an address that other machines can reach is allowed. There are no keys yet: whoever
+    /// reaches the address may submit, read and remove everything.
+    pub allow_remote: bool,
+    /// Host names beside `localhost` for which a server on a loopback address answers: those of a proxy
+    /// before it.
+    pub allowed_hosts: Vec<String>,
+    /// Connections at a time; further ones wait in the system's backlog.
+    pub max_connections: usize,
+    /// Time for the head of a request, also of an idle connection's next one, in seconds.
+    pub header_timeout_s: u64,
+    /// Largest head of a request, in bytes.
+    pub max_header_bytes: usize,
+    /// Time for the body of a request, in seconds.
+    pub body_timeout_s: u64,
+    /// Time in which a client must take the next bytes of an answer, in seconds.
+    pub write_timeout_s: u64,
+    /// Largest body of a job, in bytes.
+    pub max_body_bytes: usize,
+    /// Time for a request whose answer is not a stream, in seconds.
+    pub request_timeout_s: u64,
+    /// Longest long poll and `Prefer: wait`, in seconds.
+    pub max_wait_s: u64,
+    /// Silence after which an event stream sends a comment, in seconds.
+    pub keep_alive_s: u64,
+    /// Event streams and long polls at a time.
+    pub max_streams: usize,
+    /// Time that a shutdown waits for the running node, in seconds.
+    pub shutdown_grace_s: u64,
+}
+
+/// Where everything is kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DataConfig {
+    /// Folder of records and proofs; one server at a time uses it.
+    pub dir: PathBuf,
+    /// Free space below which no job is admitted, in bytes.
+    pub min_free_bytes: u64,
+}
+
+/// Queue and workers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineConfig {
+    /// Threads that prove; 0 is one a core.
+    pub threads: usize,
+    /// Nodes that are proved at a time.
+    pub concurrent_nodes: usize,
+    /// Time between two heartbeats of a worker, in milliseconds.
+    pub heartbeat_ms: u64,
+    /// Heartbeats that a worker may miss before its node is given to another.
+    pub missed_heartbeats: u32,
+    /// How often one node is begun before its job fails.
+    pub max_attempts: u32,
+    /// Time between two rounds of the reconciler, in seconds.
+    pub reconcile_s: u64,
+}
+
+/// What a job may ask for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimitsConfig {
+    /// Most Keccak permutations of a base.
+    pub max_num_hashes: u64,
+    /// Largest Fibonacci index.
+    pub max_n: u64,
+    /// Most layers of a chain.
+    pub max_layers: usize,
+    /// Most levels of a tree.
+    pub max_depth: usize,
+    /// Most leaves of a tree.
+    pub max_leaves: usize,
+    /// Most jobs that wait or run.
+    pub max_queued: usize,
+    /// Most labels of a job.
+    pub max_labels: usize,
+    /// Longest deadline, in seconds.
+    pub max_deadline_s: u64,
+}
+
+/// Memory and prepared circuits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemoryConfig {
+    /// Memory that the process may use, in bytes; 0 takes the limit of the container or of the machine.
+    pub limit_bytes: u64,
+    /// Prepared circuits that are kept, in bytes.
+    pub cache_bytes: u64,
+    /// Quiet time after which freed memory is given back, in seconds; 0 keeps it for ever.
+    pub idle_release_s: u64,
+    /// Presets that are prepared before the server is ready.
+    pub warm: Vec<String>,
+    /// Memory that is touched before the server is ready, in bytes.
+    pub touch_bytes: u64,
+}
+
+/// When finished jobs are removed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetentionConfig {
+    /// Time after which a finished job and its proofs are removed, in seconds; 0 keeps them.
+    pub finished_s: u64,
+    /// Time between two rounds of removal, in seconds.
+    pub every_s: u64,
+}
+
+/// `POST /v1/verifications`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VerificationConfig {
+    /// Largest proof file, in bytes.
+    pub max_bytes: usize,
+    /// Verifications at a time; further ones are refused with 503.
+    pub concurrent: usize,
+    /// Threads that all verifications share.
+    pub threads: usize,
+    /// Time after which the client is told to ask for less, in seconds.
+    pub timeout_s: u64,
+    /// Most rows of a base whose key is derived.
+    pub max_rows: usize,
+    /// Most leaves of a proof.
+    pub max_leaves: usize,
+    /// Most memory to derive keys, in bytes.
+    pub max_derive_bytes: u64,
+}
+
+/// Logs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogConfig {
+    /// How lines are written.
+    pub format: LogFormat,
+    /// Filter, as in `RUST_LOG`, which goes before it.
+    pub filter: String,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}

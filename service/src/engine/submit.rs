@@ -1,0 +1,250 @@
+//! A job comes in: it is resolved, sized, admitted and stored.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arbor_prover::tree::{LeafSpec, ProofSpec, TreePlan};
+use arbor_prover::{Job, Observer, ParamError, Preset, Silent, Work, WorkNode};
+
+use super::{Engine, EngineError, Submission, Submitted, Validation};
+use crate::admission::{check_disk, check_limits, plan_bytes, sizing};
+use crate::model::{JobId, JobState, NodeRecord, NodeState, Sizing};
+use crate::store::{LeafProofRow, NewJob, Stored};
+
+/// When to come back if too many jobs wait.
+const RETRY_AFTER_S: u64 = 10;
+
+/// A job with all that follows from it.
+struct Resolved {
+    spec: ProofSpec,
+    sizing: Sizing,
+    leaves: Vec<LeafProofRow>,
+}
+
+impl Engine {
+    pub(super) async fn do_submit(&self, submission: Submission) -> Result<Submitted, EngineError> {
+        let inner = &self.inner;
+        if inner.closing.is_cancelled() {
+            return Err(EngineError::ShuttingDown);
+        }
+        let Submission { job, idempotency, owner } = submission;
+        let idempotency = idempotency.map(|(name, hash)| (name, hex(&hash)));
+        if let Some((name, hash)) = &idempotency {
+            // Whatever has changed since: a submission that was accepted is accepted.
+            let before = inner.store.submitted_before(owner.as_deref(), name, hash).await?;
+            if let Some(before) = before {
+                return submitted(before);
+            }
+        }
+        let resolved = self.resolve(&job).await?;
+        self.admit(&job, &resolved)?;
+        let now_ms = inner.times.now_ms();
+        let new = NewJob {
+            id: JobId::new(),
+            deadline_at_ms: deadline(&job, now_ms),
+            job,
+            spec: resolved.spec,
+            sizing: resolved.sizing,
+            owner,
+            idempotency,
+            now_ms,
+            leaves: resolved.leaves,
+            max_queued: inner.config.limits.max_queued as u64,
+        };
+        let submitted = submitted(inner.store.insert(&new).await?)?;
+        if submitted.fresh
+            && let Some(seconds) = new.job.deadline_s
+        {
+            inner.set_deadline(new.id, Duration::from_secs(seconds));
+        }
+        Ok(submitted)
+    }
+
+    pub(super) async fn do_validate(&self, job: &Job) -> Result<Validation, EngineError> {
+        let resolved = self.resolve(job).await?;
+        check_limits(job, &resolved.spec, &self.inner.config.limits)?;
+        let nodes = match simple_plan(&resolved.spec) {
+            Some(nodes) => nodes,
+            None => self.plan_with_circuits(&resolved).await?,
+        };
+        Ok(Validation { spec: resolved.spec, nodes, sizing: resolved.sizing })
+    }
+
+    pub(super) async fn do_retry(&self, id: JobId) -> Result<crate::model::JobRecord, EngineError> {
+        let inner = &self.inner;
+        if inner.closing.is_cancelled() {
+            return Err(EngineError::ShuttingDown);
+        }
+        let record = inner.store.job(id).await?.ok_or(EngineError::NoSuchJob { id })?;
+        let now_ms = inner.times.now_ms();
+        let deadline_at_ms = deadline(&record.job, now_ms);
+        match inner.store.retry(id, deadline_at_ms, now_ms).await? {
+            None => Err(EngineError::NoSuchJob { id }),
+            Some(JobState::Failed | JobState::Cancelled | JobState::Expired) => {
+                if let Some(seconds) = record.job.deadline_s {
+                    inner.set_deadline(id, Duration::from_secs(seconds));
+                }
+                inner.store.job(id).await?.ok_or(EngineError::NoSuchJob { id })
+            }
+            Some(state) => Err(EngineError::NotRetryable { state }),
+        }
+    }
+
+    /// What a job resolves to, the jobs that are its leaves included.
+    async fn resolve(&self, job: &Job) -> Result<Resolved, EngineError> {
+        let preset = Preset::named(&job.preset)?;
+        let mut specs = HashMap::new();
+        let mut leaves = Vec::new();
+        for (leaf, text) in job.leaf_jobs() {
+            let (spec, row) = self.leaf_job(leaf, text).await?;
+            specs.insert(leaf, spec);
+            leaves.push(row);
+        }
+        let spec = job.resolve_finding(&preset, &mut |leaf, job: &str| {
+            specs.remove(&leaf).ok_or_else(|| ParamError::LeafJob { leaf, job: job.to_owned() })
+        })?;
+        Ok(Resolved { sizing: sizing(&spec), spec, leaves })
+    }
+
+    /// The proof of another job, as a leaf.
+    async fn leaf_job(
+        &self,
+        leaf: usize,
+        text: &str,
+    ) -> Result<(ProofSpec, LeafProofRow), EngineError> {
+        let refused = |reason: &str| EngineError::LeafJob { leaf, reason: reason.to_owned() };
+        let source: JobId = text.parse().map_err(|_| refused("not the id of a job"))?;
+        let store = &self.inner.store;
+        let record = store.job(source).await?.ok_or_else(|| refused("there is no such job"))?;
+        let proof = store.root_proof(source).await?;
+        match (record.state, proof, record.statement) {
+            (JobState::Succeeded, Some((hash, bytes)), Some(statement)) => {
+                let results = statement.results();
+                Ok((record.spec, LeafProofRow { source, hash, bytes, results }))
+            }
+            (state, ..) => Err(refused(&format!("the job is {state} and has no proof"))),
+        }
+    }
+
+    fn admit(&self, job: &Job, resolved: &Resolved) -> Result<(), EngineError> {
+        let inner = &self.inner;
+        check_limits(job, &resolved.spec, &inner.config.limits)?;
+        inner.memory.admit(resolved.sizing.peak_bytes)?;
+        check_disk(&inner.folder, inner.config.data.min_free_bytes, resolved.sizing.disk_bytes)
+    }
+
+    /// The plan of a tree whose leaves differ: what brings them to one shape depends on the circuits.
+    async fn plan_with_circuits(
+        &self,
+        resolved: &Resolved,
+    ) -> Result<Vec<NodeRecord>, EngineError> {
+        let inner = &self.inner;
+        let _one_at_a_time = inner.node_files.acquire().await.map_err(|_| EngineError::Panicked)?;
+        let memory = inner.memory.reserve(plan_bytes(&resolved.spec)).await;
+        let Some(memory) = memory else {
+            let reason = "there is no memory to plan the job now".to_owned();
+            return Err(EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: false });
+        };
+        let finished: Vec<_> = resolved.leaves.iter().map(|leaf| leaf.results.clone()).collect();
+        let (spec, cache) = (resolved.spec.clone(), Arc::clone(&inner.cache));
+        let planned = tokio::task::spawn_blocking(move || {
+            let observer: Arc<dyn Observer> = Arc::new(Silent);
+            let work = Work::plan(&spec, &finished, &cache, &observer);
+            drop(memory);
+            work
+        });
+        let work = planned.await.map_err(|_| EngineError::Panicked)??;
+        Ok(records(work.nodes()))
+    }
+}
+
+fn submitted(stored: Stored) -> Result<Submitted, EngineError> {
+    match stored {
+        Stored::Fresh(record) => {
+            metrics::counter!("arbor_jobs_submitted_total").increment(1);
+            Ok(Submitted { record: *record, fresh: true })
+        }
+        Stored::Known(record) => Ok(Submitted { record: *record, fresh: false }),
+        Stored::Conflict => Err(EngineError::IdempotencyConflict),
+        Stored::Full { live } => {
+            metrics::counter!("arbor_admission_refused_total", "reason" => "queue").increment(1);
+            let reason = format!("{live} jobs wait or run, which is as many as this server takes");
+            Err(EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: true })
+        }
+        Stored::LeafGone { leaf } => Err(EngineError::LeafJob {
+            leaf,
+            reason: "the job was removed, or its proof is being made again".to_owned(),
+        }),
+    }
+}
+
+fn deadline(job: &Job, now_ms: i64) -> Option<i64> {
+    let seconds = i64::try_from(job.deadline_s?).unwrap_or(i64::MAX);
+    Some(now_ms.saturating_add(seconds.saturating_mul(1000)))
+}
+
+fn hex(hash: &[u8; 32]) -> String {
+    blake3::Hash::from_bytes(*hash).to_hex().to_string()
+}
+
+/// The plan of a chain, or of a tree whose leaves are one base each and of one size.
+fn simple_plan(spec: &ProofSpec) -> Option<Vec<NodeRecord>> {
+    match spec {
+        ProofSpec::Chain(chain) => Some(
+            (0..=chain.layers)
+                .map(|layer| {
+                    let children = layer.checked_sub(1).map(|below| format!("{below}/0"));
+                    let kind = if layer == 0 { "base" } else { "layer" };
+                    record(format!("{layer}/0"), kind, children.into_iter().collect(), 0)
+                })
+                .collect(),
+        ),
+        ProofSpec::Tree(tree) => {
+            let mut bases = tree.leaves.iter().map(|leaf| match leaf {
+                LeafSpec::Base(base) => Some(base.without_inputs()),
+                LeafSpec::Proof(_) => None,
+            });
+            let first = bases.next().flatten()?;
+            if !bases.all(|base| base.as_ref() == Some(&first)) {
+                return None;
+            }
+            let plan = TreePlan::new(&vec![0; tree.leaves.len()], tree.arity);
+            let id = |node: usize| plan.nodes[node].id.to_string();
+            let nodes = plan.nodes.iter().enumerate().map(|(position, node)| {
+                let present = node.inputs.iter().filter(|input| input.present);
+                let children: Vec<String> = present.map(|input| id(input.node)).collect();
+                let kind = if node.inputs.is_empty() { "base" } else { "merge" };
+                let padding = node.inputs.len() - children.len();
+                record(id(position), kind, children, padding)
+            });
+            Some(nodes.collect())
+        }
+    }
+}
+
+fn records(nodes: &[WorkNode]) -> Vec<NodeRecord> {
+    let id = |position: &usize| nodes[*position].id.to_string();
+    nodes
+        .iter()
+        .map(|node| {
+            let children = node.children.iter().map(id).collect();
+            record(node.id.to_string(), node.kind.name(), children, node.padding)
+        })
+        .collect()
+}
+
+fn record(id: String, kind: &str, children: Vec<String>, padding: usize) -> NodeRecord {
+    NodeRecord {
+        id,
+        kind: kind.to_owned(),
+        state: if children.is_empty() { NodeState::Ready } else { NodeState::Waiting },
+        children,
+        padding: u32::try_from(padding).unwrap_or(u32::MAX),
+        hash: None,
+        bytes: None,
+        report: None,
+        starts: 0,
+        finishes: 0,
+    }
+}

@@ -1,0 +1,109 @@
+//! The queue: apalis on the file of the records.
+//!
+//! One worker takes one task at a time for each node that may be proved at the same time, renews its lease
+//! by heartbeats, and notes the end of each task. It is woken when a task was committed, and looks by itself
+//! only now and then.
+
+mod wake;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apalis::prelude::{
+    BackendExt, BoxDynError, Data, WorkerBuilder, WorkerBuilderExt, WorkerContext,
+};
+use apalis_sqlite::{Config, SqliteStorage};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::config::EngineConfig;
+use crate::store::{QUEUE, Store, Task};
+use wake::Wake;
+
+/// Time between the end of a worker that failed and the next one.
+const RESTART: Duration = Duration::from_millis(500);
+
+/// What is done with a task. An error says that the records could not be written: the task is begun again.
+pub trait Handler: Send + Sync + 'static {
+    /// Does it.
+    fn handle(
+        self: Arc<Self>,
+        task: Task,
+    ) -> Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
+}
+
+/// A task could not be brought to an end because the records could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("the records cannot be written: {0}")]
+pub struct HandlerError(#[from] pub sqlx::Error);
+
+/// Takes tasks until `stop`, and returns when the last one that was begun has ended. A worker that fails,
+/// because the records could not be read or written, is replaced by another.
+pub async fn run<H: Handler>(
+    store: Store,
+    config: EngineConfig,
+    handler: Arc<H>,
+    stop: CancellationToken,
+) {
+    while !stop.is_cancelled() {
+        let name = format!("arbor-{}", Uuid::new_v4());
+        if let Err(error) = work(&store, &config, &name, Arc::clone(&handler), &stop).await {
+            tracing::error!(%error, "the worker failed; another one takes over");
+        }
+        if stop.is_cancelled() {
+            break;
+        }
+        tokio::time::sleep(RESTART).await;
+        // What the failed worker had leased goes back at once: it is not there any more.
+        if let Err(error) = store.release_worker(&name).await {
+            tracing::warn!(%error, "leases of the failed worker could not be given up");
+        }
+    }
+}
+
+async fn work<H: Handler>(
+    store: &Store,
+    config: &EngineConfig,
+    name: &str,
+    handler: Arc<H>,
+    stop: &CancellationToken,
+) -> Result<(), BoxDynError> {
+    let heartbeat = Duration::from_millis(config.heartbeat_ms);
+    let lease = Config::default()
+        .queue(QUEUE)
+        .batch_size(1)
+        .heartbeat_interval(heartbeat)
+        .missed_heartbeats(config.missed_heartbeats as usize);
+    let backend = SqliteStorage::<Task>::new(store.writer())
+        .with_config(lease)
+        .poll_with_stream(Wake::new(store.pushed()));
+    let context = WorkerContext::new(name);
+    let worker = WorkerBuilder::new(&context)
+        .backend(backend)
+        .concurrency(config.concurrent_nodes.max(1))
+        .data(handler)
+        .build(handle::<H>);
+    let stopped = async {
+        stop.cancelled().await;
+        // A worker that has not begun yet cannot be stopped yet.
+        while context.stop().is_err() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        ended = worker.run() => Ok(ended?),
+        () = stopped => Ok(()),
+    }
+}
+
+async fn handle<H: Handler>(task: Task, handler: Data<Arc<H>>) -> Result<(), BoxDynError> {
+    let result = Arc::clone(&handler).handle(task).await;
+    if result.is_err() {
+        // The task is taken again at once; the disk needs a moment.
+        tokio::time::sleep(RESTART).await;
+    }
+    Ok(result?)
+}

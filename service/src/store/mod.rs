@@ -1,0 +1,202 @@
+//! The records: every line of SQL of the service.
+//!
+//! One SQLite file in the data folder, in WAL mode, holds jobs, nodes and events, and apalis's queue beside
+//! them, so that a node's result and the tasks that it makes possible are one transaction. There is one
+//! connection that writes and a small pool that reads: writers wait in line instead of running into each
+//! other's locks.
+//!
+//! A transaction that somebody was told of, or that keeps a proof, is [`Durability::Synced`]: it survives a
+//! loss of power. The others (leases, phases, starts) survive the end of the process, and are lost at
+//! worst together, without harm: what they say is found out anew.
+
+mod changes;
+mod ends;
+mod events;
+mod filter;
+mod graph;
+mod jobs;
+mod leaves;
+mod lifecycle;
+mod nodes;
+mod progress;
+mod prune;
+mod rows;
+mod tasks;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
+};
+use sqlx::{Sqlite, Transaction};
+use tokio::sync::{Notify, watch};
+
+use crate::model::JobId;
+
+pub use graph::{NewNode, PlannedJob};
+pub use jobs::{NewJob, Stored};
+pub use leaves::LeafProofRow;
+pub use lifecycle::{Begin, Begun, Child, FinishedNode, Root};
+pub use nodes::NodeRow;
+pub use tasks::{PLANNING, QUEUE, Recovered, Task};
+
+use changes::Changes;
+
+/// What a store answers.
+pub type Result<T> = std::result::Result<T, sqlx::Error>;
+
+/// Schema of the service, apart from the queue's.
+static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
+/// Where it is noted which parts of the schema a file has; apalis keeps its own note.
+const MIGRATIONS_TABLE: &str = "_arbor_migrations";
+/// Connections that read.
+const READERS: u32 = 4;
+/// How long a statement waits for another process that looks at the file.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// The records of one data folder.
+#[derive(Clone)]
+pub struct Store {
+    writer: SqlitePool,
+    readers: SqlitePool,
+    changes: Arc<Changes>,
+    pushed: Arc<Notify>,
+}
+
+/// What a transaction survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the process.
+    Process,
+    /// A loss of power too: the commit waits for the disk.
+    Synced,
+}
+
+/// A transaction that writes. Without [`Write::commit`] nothing of it happened.
+pub struct Write {
+    tx: Transaction<'static, Sqlite>,
+    changes: Arc<Changes>,
+    pushed: Arc<Notify>,
+    changed: Vec<(JobId, i64)>,
+    tasks: bool,
+}
+
+impl Store {
+    /// Opens or creates the file, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// What SQLite says; a file of a later version is refused.
+    pub async fn open(path: &Path) -> Result<Self> {
+        let reading =
+            SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(BUSY);
+        let writing = reading
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Normal);
+        let writer = SqlitePoolOptions::new()
+            .max_connections(1)
+            .min_connections(1)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .after_release(|connection, _| {
+                // What follows a synced transaction, the queue's included, is not synced by itself.
+                Box::pin(async move {
+                    sqlx::query("PRAGMA synchronous = NORMAL").execute(connection).await?;
+                    Ok(true)
+                })
+            })
+            .connect_with(writing)
+            .await?;
+        migrate(&writer).await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .test_before_acquire(false)
+            .connect_with(reading.pragma("query_only", "ON"))
+            .await?;
+        let (changes, pushed) = (Arc::new(Changes::default()), Arc::new(Notify::new()));
+        Ok(Self { writer, readers, changes, pushed })
+    }
+
+    /// The connection that writes, for the queue.
+    pub(crate) const fn writer(&self) -> &SqlitePool {
+        &self.writer
+    }
+
+    /// Is notified after tasks were put into the queue.
+    pub(crate) fn pushed(&self) -> Arc<Notify> {
+        Arc::clone(&self.pushed)
+    }
+
+    /// Begins a transaction that writes, as soon as no other one does.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub async fn write(&self, durability: Durability) -> Result<Write> {
+        let tx = match durability {
+            Durability::Process => self.writer.begin_with("BEGIN IMMEDIATE").await?,
+            Durability::Synced => {
+                self.writer.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await?
+            }
+        };
+        let (changes, pushed) = (Arc::clone(&self.changes), Arc::clone(&self.pushed));
+        Ok(Write { tx, changes, pushed, changed: Vec::new(), tasks: false })
+    }
+
+    /// Changes whenever the job does; holds the last revision that was committed since it was first asked
+    /// for, or 0.
+    #[must_use]
+    pub fn changes(&self, job: JobId) -> watch::Receiver<i64> {
+        self.changes.subscribe(job)
+    }
+
+    /// Whether the records can be read.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub async fn check(&self) -> Result<()> {
+        sqlx::query("SELECT 1 FROM job LIMIT 1").fetch_optional(&self.readers).await.map(|_| ())
+    }
+
+    /// Closes the file. What comes later fails.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+impl Write {
+    /// Makes it so, tells those who watch the changed jobs, and wakes the queue if there are new tasks.
+    ///
+    /// # Errors
+    /// SQLite's; nothing happened then.
+    pub async fn commit(self) -> Result<()> {
+        self.tx.commit().await?;
+        for (job, revision) in self.changed {
+            self.changes.publish(job, revision);
+        }
+        if self.tasks {
+            self.pushed.notify_one();
+        }
+        Ok(())
+    }
+
+    fn connection(&mut self) -> &mut SqliteConnection {
+        &mut self.tx
+    }
+}
+
+async fn migrate(pool: &SqlitePool) -> Result<()> {
+    let mut own = Migrator { migrations: MIGRATIONS.migrations.clone(), ..Migrator::DEFAULT };
+    own.dangerous_set_table_name(MIGRATIONS_TABLE);
+    own.run(pool).await?;
+    apalis_sqlite::SqliteStorage::<()>::migrations().run(pool).await?;
+    Ok(())
+}

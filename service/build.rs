@@ -8,10 +8,16 @@ fn main() {
     println!("cargo::rustc-env=ARBOR_PLONKY3={}", plonky3().as_deref().unwrap_or("unknown"));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=../Cargo.lock");
+    println!("cargo::rerun-if-env-changed=ARBOR_COMMIT");
 }
 
-/// The commit that is checked out, if this is a checkout and git is there to say so.
+/// What `ARBOR_COMMIT` says, as where an image is built without `.git`; else the commit that is checked
+/// out, if this is a checkout and git is there to say so.
 fn commit() -> Option<String> {
+    if let Ok(commit) = std::env::var("ARBOR_COMMIT") {
+        let plain = commit.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        return (plain && !commit.is_empty()).then_some(commit);
+    }
     // A source archive has no `.git`. `logs/HEAD` changes with every commit, and while it is not there
     // yet, cargo asks again each time.
     if Path::new("../.git").exists() {

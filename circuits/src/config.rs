@@ -65,6 +65,7 @@ pub type BatchProof = p3_batch_stark::BatchProof<LayerConfig>;
 ///
 /// Units: all `log_` fields are base-2 logarithms, all `_pow_bits` fields are bits of grinding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FriConfig {
     /// Inverse of the code rate.

@@ -26,10 +26,10 @@ pub struct Job {
     #[serde(default = "default_preset")]
     pub preset: String,
     /// FRI parameters of every proof; [`BaseJob`] and [`LastJob`] may override them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "raw::object")]
     pub fri: FriOverrides,
     /// Overrides for the last layer.
-    #[serde(default, rename = "final")]
+    #[serde(default, rename = "final", deserialize_with = "raw::object")]
     pub last: LastJob,
     /// Jobs of a higher priority run first.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct Job {
 /// A base computation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "program", rename_all = "snake_case", try_from = "raw::RawLeaf")]
+#[serde(tag = "program", rename_all = "snake_case", try_from = "raw::Object<raw::RawLeaf>")]
 pub enum BaseJob {
     /// Keccak-f permutations of inputs drawn from a seed.
     Keccak {
@@ -101,7 +101,7 @@ impl BaseJob {
 /// What is stacked on the base proofs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(tag = "mode", rename_all = "snake_case", try_from = "raw::RawRecursion")]
+#[serde(tag = "mode", rename_all = "snake_case", try_from = "raw::Object<raw::RawRecursion>")]
 pub enum Recursion {
     /// One layer upon the other.
     Chain {
@@ -131,7 +131,7 @@ impl Default for Recursion {
 /// One leaf of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(untagged, try_from = "raw::RawLeaf")]
+#[serde(untagged, try_from = "raw::Object<raw::RawLeaf>")]
 pub enum Leaf {
     /// The proof of another job.
     Finished(FinishedJob),
@@ -154,7 +154,7 @@ pub struct FinishedJob {
 #[serde(deny_unknown_fields)]
 pub struct LastJob {
     /// FRI parameters of the last layer.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "raw::object")]
     pub fri: FriOverrides,
 }
 
@@ -221,7 +221,17 @@ impl Job {
     ///
     /// Errors: [`ParamError::Json`] says what does not fit, with line and column.
     pub fn from_json(text: &str) -> Result<Self, ParamError> {
-        serde_json::from_str(text).map_err(|source| ParamError::Json { what: "the job", source })
+        let mut json = serde_json::Deserializer::from_str(text);
+        let job = Self::read(&mut json).and_then(|job| json.end().map(|()| job));
+        job.map_err(|source| ParamError::Json { what: "the job", source })
+    }
+
+    /// Reads a job that is written as an object. Serde alone would take an array of its fields too.
+    ///
+    /// # Errors
+    /// The deserializer's.
+    pub fn read<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        raw::object(deserializer)
     }
 
     /// Fills in everything that the job leaves open from the preset that it names.

@@ -6,6 +6,12 @@ use std::path::PathBuf;
 use arbor_prover::{ParamError, ProverError, VerifyFailure};
 use thiserror::Error;
 
+use crate::client::ClientError;
+use crate::config::ConfigError;
+use crate::engine::EngineError;
+use crate::model::{JobId, JobState};
+use crate::verifier::StartError;
+
 /// Exit code of a mistake in usage, of input and output, and of foreign files.
 pub const EXIT_USAGE: u8 = 2;
 
@@ -85,6 +91,60 @@ pub enum CliError {
         /// Most bytes that are read.
         limit: u64,
     },
+    /// A server could not be asked, or refuses.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// A job has ended without a proof.
+    #[error("job {id} {state}{}{}", message.as_ref().map(|m| format!(": {m}")).unwrap_or_default(),
+            if *retry { "; a retry may help" } else { "" })]
+    JobEnded {
+        /// The job.
+        id: JobId,
+        /// How it ended.
+        state: JobState,
+        /// Why, if the server says.
+        message: Option<String>,
+        /// Whether a retry may help.
+        retry: bool,
+    },
+    /// A server that takes no jobs now.
+    #[error("not ready: {reasons}")]
+    NotReady {
+        /// Why not.
+        reasons: String,
+    },
+    /// The configuration of a server is refused.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A configuration could not be printed.
+    #[error("the configuration cannot be printed: {source}")]
+    Encode {
+        /// What the encoder said.
+        source: toml::ser::Error,
+    },
+    /// A server cannot listen.
+    #[error("{address}: {source}")]
+    Listen {
+        /// Where.
+        address: std::net::SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A server cannot start its threads or listen for signals.
+    #[error("the server cannot start: {source}")]
+    Runtime {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The metrics of this process are collected already.
+    #[error("metrics: {0}")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
+    /// The threads of the verifier could not be started.
+    #[error(transparent)]
+    Verifier(#[from] StartError),
+    /// The engine of a server cannot start.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// Standard output could not be written to.
     #[error("standard output: {0}")]
     Output(io::Error),
@@ -122,6 +182,8 @@ impl CliError {
             Self::Param(error) => error.exit_code(),
             Self::Prover(error) => error.exit_code(),
             Self::Verify(source) | Self::Leaf { source, .. } => source.exit_code(),
+            Self::Client(error) => error.exit_code(),
+            Self::JobEnded { .. } | Self::NotReady { .. } => 1,
             _ => EXIT_USAGE,
         }
     }

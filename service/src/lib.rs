@@ -8,22 +8,31 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub mod admission;
+pub mod api;
 pub mod bench;
 pub mod blobs;
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod config;
 pub mod cpu;
 pub mod engine;
 pub mod error;
+pub mod http;
 pub mod interrupt;
 pub mod logging;
 pub mod model;
 pub mod output;
 pub mod progress;
 pub mod queue;
+pub mod recorder;
+pub mod security;
+pub mod server;
+pub mod shutdown;
+pub mod state;
 pub mod store;
 pub mod threads;
+pub mod verifier;
 pub mod version;
 
 /// Runs the command line of this process and gives its exit code.
@@ -31,8 +40,10 @@ pub mod version;
 pub fn run() -> ExitCode {
     // Clap itself ends the process with 2 on a usage error, and with 0 after `--help`.
     let cli = cli::Cli::parse();
-    logging::init();
-    interrupt::install();
+    if !cli.is_server() {
+        logging::init();
+        interrupt::install();
+    }
     match cli.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

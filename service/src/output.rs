@@ -33,6 +33,13 @@ pub fn json(value: &impl Serialize) -> Result<(), CliError> {
     line(text)
 }
 
+/// `text` of somebody else's without what a terminal would act upon, cut where nobody reads on.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    const LONGEST: usize = 2_000;
+    text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
 /// Finds out before the work whether its result can be written.
 ///
 /// # Errors

@@ -1,5 +1,7 @@
 //! Progress on a terminal.
 
+mod job;
+
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +9,8 @@ use std::time::Duration;
 use arbor_prover::{LayerKind, Observer, PhaseName};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tracing::level_filters::LevelFilter;
+
+pub use job::JobProgress;
 
 /// Shows layer, phase and elapsed time on standard error while a chain is proved.
 ///

@@ -57,7 +57,7 @@ fn usage_errors_end_with_2() {
     let lines = [
         "",
         "frobnicate",
-        "serve",
+        "serve --listen nowhere",
         "security",
         "prove",
         "prove tree --arity 2 --out x",

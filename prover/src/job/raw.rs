@@ -2,11 +2,14 @@
 //!
 //! Serde reads an enum that names its variant in a field by way of a buffer, which forgets where in the
 //! text a mistake stands. So every variant is read as one flat struct, and then sorted out: whoever tracks
-//! the path of an error gets it down to the field. No number and no section may be `null`.
+//! the path of an error gets it down to the field. No number and no section may be `null`, and no section may
+//! be an array of its fields, which serde would take too.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de::Error as _};
 
@@ -22,6 +25,38 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
+/// A value that is written as an object, with names.
+pub(super) struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        object(deserializer).map(Self)
+    }
+}
+
+/// A value that is written as an object, with names.
+pub(super) fn object<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct Fields<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+
+    deserializer.deserialize_map(Fields(PhantomData))
+}
+
 /// Labels; the same one twice is an error.
 pub(super) fn labels<'de, D>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error>
 where
@@ -33,7 +68,7 @@ where
         type Value = BTreeMap<String, String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a map of strings")
+            f.write_str("an object of strings")
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
@@ -77,7 +112,7 @@ pub(super) struct RawLeaf {
     #[serde(default, deserialize_with = "some")]
     b: Option<u64>,
     #[serde(default, deserialize_with = "some")]
-    fri: Option<FriOverrides>,
+    fri: Option<Object<FriOverrides>>,
 }
 
 /// A field that does not belong to the others, in the words of serde.
@@ -100,13 +135,13 @@ fn refuse(fields: &[(&'static str, bool)], expected: &'static str) -> Result<(),
     }
 }
 
-impl TryFrom<RawLeaf> for BaseJob {
+impl TryFrom<Object<RawLeaf>> for BaseJob {
     type Error = String;
 
-    fn try_from(raw: RawLeaf) -> Result<Self, String> {
+    fn try_from(Object(raw): Object<RawLeaf>) -> Result<Self, String> {
         let Some(program) = raw.program else { return Err("missing field `program`".to_owned()) };
         let RawLeaf { job, num_hashes, seed, n, a, b, fri, .. } = raw;
-        let fri = fri.unwrap_or_default();
+        let fri = fri.map(|Object(fri)| fri).unwrap_or_default();
         match program {
             ProgramName::Keccak => {
                 let others = [
@@ -134,11 +169,13 @@ impl TryFrom<RawLeaf> for BaseJob {
     }
 }
 
-impl TryFrom<RawLeaf> for Leaf {
+impl TryFrom<Object<RawLeaf>> for Leaf {
     type Error = String;
 
-    fn try_from(mut raw: RawLeaf) -> Result<Self, String> {
-        let Some(job) = raw.job.take() else { return BaseJob::try_from(raw).map(Self::Base) };
+    fn try_from(Object(mut raw): Object<RawLeaf>) -> Result<Self, String> {
+        let Some(job) = raw.job.take() else {
+            return BaseJob::try_from(Object(raw)).map(Self::Base);
+        };
         let others = [
             ("program", raw.program.is_some()),
             ("num_hashes", raw.num_hashes.is_some()),
@@ -175,10 +212,10 @@ pub(super) struct RawRecursion {
     leaves: Option<Vec<Leaf>>,
 }
 
-impl TryFrom<RawRecursion> for Recursion {
+impl TryFrom<Object<RawRecursion>> for Recursion {
     type Error = String;
 
-    fn try_from(raw: RawRecursion) -> Result<Self, String> {
+    fn try_from(Object(raw): Object<RawRecursion>) -> Result<Self, String> {
         let RawRecursion { mode, layers, arity, depth, leaves } = raw;
         match mode {
             ModeName::Chain => {

@@ -49,7 +49,7 @@ impl Bench<'_> {
             layers.extend(sizes.map(|report| LayerOf { work: work.name(), report }));
         }
         let parameters = self.parameters()?;
-        Ok(Measured { figures: figures.into_vec(), layers, parameters, leaves: Vec::new() })
+        Ok(Measured { figures: figures.into_vec(), layers, parameters, ..Measured::default() })
     }
 
     /// A layer of the Keccak chain that is compiled and not proved: it has sizes only.

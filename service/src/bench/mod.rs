@@ -16,12 +16,14 @@ use crate::output;
 mod child;
 mod exact;
 mod figures;
+mod service;
 #[cfg(test)]
 mod tests;
 mod timed;
 mod trees;
 
 pub use figures::Figure;
+pub use service::ServiceCost;
 pub use trees::LeafCost;
 
 /// Permutations of the Keccak base to which every time is related.
@@ -48,6 +50,8 @@ pub enum Work {
     Tree8,
     /// What a leaf costs in trees of 2 to 64 leaves.
     Leaves,
+    /// What the service costs beside the proofs.
+    Service,
 }
 
 /// What to measure, and how.
@@ -64,7 +68,7 @@ pub struct Bench<'a> {
 }
 
 /// What was measured.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Measured {
     /// The figures, in the order of the README.
     pub figures: Vec<Figure>,
@@ -75,6 +79,9 @@ pub struct Measured {
     /// What a leaf costs, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<LeafCost>,
+    /// What the service costs, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceCost>,
 }
 
 /// FRI parameters of one kind of proof, in words.

@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::Format;
 use super::job_args::FriArgs;
-use crate::bench::{Bench, LeafCost, Measured, Work};
+use crate::bench::{Bench, LeafCost, Measured, ServiceCost, Work};
 use crate::error::CliError;
 use crate::output;
 
@@ -18,8 +18,8 @@ const DEFAULT_WORK: &str = "keccak,fibonacci,tree2,tree8";
 /// after one warm-up run. A layer is restore + fill + prove, with its circuit prepared ahead.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// What to measure: keccak, fibonacci, tree2, tree8, all of these, or leaves (what a leaf costs in
-    /// trees of 2 to 64); any ratio proves the Keccak base too
+    /// What to measure: keccak, fibonacci, tree2, tree8, all of these, leaves (what a leaf costs in
+    /// trees of 2 to 64), or service (what a server of its own adds); any ratio proves the Keccak base too
     #[arg(long, value_name = "WORK,…", value_delimiter = ',', default_value = DEFAULT_WORK)]
     work: Vec<String>,
     /// Runs over which the medians are taken
@@ -48,6 +48,9 @@ pub(super) fn run(
             work.push(one);
         }
     }
+    if args.exact && work.contains(&Work::Service) {
+        return Err(CliError::Conflict { flag: "--exact", with: "--work service" });
+    }
     let bench = Bench { work, runs: args.runs.into(), threads, fri: &args.fri };
     let measured = if args.exact { bench.exact()? } else { bench.timed()? };
     match (format, args.exact) {
@@ -65,16 +68,23 @@ fn parse(name: &str) -> Result<Work, CliError> {
         "tree2" => Ok(Work::Tree2),
         "tree8" => Ok(Work::Tree8),
         "leaves" => Ok(Work::Leaves),
+        "service" => Ok(Work::Service),
         other => Err(CliError::UnknownValue {
             flag: "--work",
             value: other.to_owned(),
-            expected: "keccak, fibonacci, tree2, tree8, leaves or all",
+            expected: "keccak, fibonacci, tree2, tree8, leaves, service or all",
         }),
     }
 }
 
 /// Prints the figures, then the layers and the tables behind them; times unless `exact`.
 fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
+    if let Some(cost) = &measured.service {
+        output::line(service(cost))?;
+    }
+    if measured.layers.is_empty() {
+        return Ok(());
+    }
     let mut figures = output::table(["figure", "value", "required", "wanted", ""], 1);
     for figure in &measured.figures {
         figures.add_row([
@@ -123,6 +133,15 @@ fn leaves(costs: &[LeafCost]) -> comfy_table::Table {
             output::kilobytes(cost.proof_bytes),
             format!("{:.2}", cost.peak_bytes as f64 / 1e9),
         ]);
+    }
+    table
+}
+
+/// What the service costs, a figure a line.
+fn service(cost: &ServiceCost) -> comfy_table::Table {
+    let mut table = output::table(["figure", "value", "required", ""], 1);
+    for line in cost.lines() {
+        table.add_row(line);
     }
     table
 }

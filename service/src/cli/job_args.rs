@@ -93,6 +93,14 @@ impl JobArgs {
         self.fri.resolve(self.job_of(program)?)
     }
 
+    /// The job that the flags and the job file add up to, for a server to resolve.
+    ///
+    /// # Errors
+    /// A file that cannot be read, flags that do not go together, a preset that is a file.
+    pub fn job(&self) -> Result<Job, CliError> {
+        self.fri.named(self.job_of(self.program)?)
+    }
+
     /// The job that the job file and the flags add up to, FRI parameters aside.
     fn job_of(&self, program: Option<ProgramName>) -> Result<Job, CliError> {
         let mut job = match (&self.job, program) {
@@ -143,8 +151,9 @@ impl FriArgs {
     /// # Errors
     /// A preset that is not there, impossible parameters, a tree.
     pub fn resolve(&self, job: Job) -> Result<ChainSpec, CliError> {
-        let (job, preset) = self.apply(job)?;
-        Ok(job.resolve_with(&preset)?)
+        note_unused(&job);
+        let job = self.apply(job);
+        Ok(job.resolve_with(&self.preset(&job)?)?)
     }
 
     /// As [`Self::resolve`], of a chain or a tree; `finished` become further leaves of a tree.
@@ -152,26 +161,47 @@ impl FriArgs {
     /// # Errors
     /// A preset that is not there, impossible parameters.
     pub fn resolve_any(&self, job: Job, finished: Vec<ProofSpec>) -> Result<ProofSpec, CliError> {
-        let (job, preset) = self.apply(job)?;
-        Ok(job.resolve_any(&preset, finished)?)
+        note_unused(&job);
+        let job = self.apply(job);
+        Ok(job.resolve_any(&self.preset(&job)?, finished)?)
     }
 
-    /// `job` with the FRI flags, and the preset for what it leaves open.
-    fn apply(&self, mut job: Job) -> Result<(Job, Preset), CliError> {
+    /// `job` with the FRI flags and the name of the preset. Whether there is such a preset is for the
+    /// server to say.
+    ///
+    /// # Errors
+    /// A preset that is a file here: a server knows presets by name.
+    pub fn named(&self, job: Job) -> Result<Job, CliError> {
+        let mut job = self.apply(job);
+        if let Some(name) = &self.preset {
+            if !preset::names().any(|known| known == name) && Path::new(name).exists() {
+                return Err(CliError::Conflict { flag: "--preset FILE", with: "submit" });
+            }
+            job.preset.clone_from(name);
+        }
+        Ok(job)
+    }
+
+    /// `job` with the FRI flags.
+    fn apply(&self, mut job: Job) -> Job {
         self.layers.apply(&mut job.fri);
         self.last.apply(&mut job.last.fri);
         for base in bases(&mut job) {
             let (BaseJob::Keccak { fri, .. } | BaseJob::Fibonacci { fri, .. }) = base;
             self.base.apply(fri);
         }
-        let preset = match &self.preset {
+        job
+    }
+
+    /// The preset for what the job leaves open.
+    fn preset(&self, job: &Job) -> Result<Preset, CliError> {
+        Ok(match &self.preset {
             None => Preset::named(&job.preset)?,
             Some(name) if preset::names().any(|known| known == name) => Preset::named(name)?,
             Some(file) if Path::new(file).exists() => Preset::load(Path::new(file))?,
             // Neither a name nor a file: the error lists the names.
             Some(name) => Preset::named(name)?,
-        };
-        Ok((job, preset))
+        })
     }
 }
 
@@ -193,11 +223,14 @@ fn bases(job: &mut Job) -> impl Iterator<Item = &mut BaseJob> {
 /// # Errors
 /// A file that cannot be read or is no job.
 pub fn read_job(path: &Path) -> Result<Job, CliError> {
-    let job = Job::from_json(&read_text(path, JOB_BYTES)?)?;
+    Ok(Job::from_json(&read_text(path, JOB_BYTES)?)?)
+}
+
+/// Tells of what only a server heeds.
+fn note_unused(job: &Job) {
     if job.priority != 0 || job.deadline_s.is_some() || !job.labels.is_empty() {
         eprintln!("note: priority, deadline_s and labels of a job have no effect on this command");
     }
-    Ok(job)
 }
 
 /// Layers of a chain unless `--layers` says otherwise.

@@ -6,7 +6,11 @@ use crate::error::CliError;
 use crate::{threads, version};
 
 pub mod bench;
+pub mod cancel;
+pub mod config;
 pub mod fri_flags;
+pub mod get;
+pub mod health;
 pub mod inspect;
 pub mod inspect_leaf;
 pub mod inspect_tree;
@@ -14,8 +18,13 @@ pub mod job_args;
 pub mod prepare;
 pub mod prove;
 pub mod prove_tree;
+pub mod remote;
+pub mod serve;
+pub mod submit;
+pub mod tree_args;
 pub mod tree_plan;
 pub mod verify;
+pub mod watch;
 
 /// Proves a computation, then proves that the proof was verified, as often as asked.
 ///
@@ -45,6 +54,13 @@ enum Command {
     Verify(verify::VerifyArgs),
     Inspect(inspect::InspectArgs),
     Bench(Box<bench::BenchArgs>),
+    Serve(Box<serve::ServeArgs>),
+    Config(Box<config::ConfigCommand>),
+    Submit(Box<submit::SubmitArgs>),
+    Watch(watch::WatchArgs),
+    Get(get::GetArgs),
+    Cancel(cancel::CancelArgs),
+    Health(health::HealthArgs),
 }
 
 /// What a command prints on standard output.
@@ -57,19 +73,36 @@ pub enum Format {
 }
 
 impl Cli {
+    /// Whether the command starts logs and handles signals by itself, as configured.
+    #[must_use]
+    pub const fn is_server(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
+
     /// Runs the command.
     ///
     /// # Errors
     /// Whatever the command says in [`CliError`].
     pub fn run(&self) -> Result<(), CliError> {
-        threads::limit(self.threads)?;
         let format = if self.json { Format::Json } else { Format::Text };
         match &self.command {
+            // The threads of a server are an option like its others.
+            Command::Serve(args) => return serve::run(args, self.threads, format),
+            Command::Config(args) => return config::run(args, self.threads, format),
+            _ => threads::limit(self.threads)?,
+        }
+        match &self.command {
+            Command::Serve(_) | Command::Config(_) => Ok(()),
             Command::Prove(args) => prove::run(args, format),
             Command::Prepare(args) => prepare::run(args, format),
             Command::Verify(args) => verify::run(args, format),
             Command::Inspect(args) => inspect::run(args, format),
             Command::Bench(args) => bench::run(args, self.threads, format),
+            Command::Submit(args) => submit::run(args, format),
+            Command::Watch(args) => watch::run(args, format),
+            Command::Get(args) => get::run(args, format),
+            Command::Cancel(args) => cancel::run(args, format),
+            Command::Health(args) => health::run(args, format),
         }
     }
 }

@@ -3,6 +3,8 @@
 // Every test target compiles this module and uses a part of it.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+pub mod server;
+
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

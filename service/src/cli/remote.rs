@@ -1,0 +1,149 @@
+//! What the commands that speak to a server have in common.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arbor_prover::format;
+use clap::Args;
+use serde_json::Value;
+
+use super::Format;
+use crate::client::{
+    Client, DEFAULT_SERVER, EventStream, JobAddress, JobView, Patience, ServerUrl,
+};
+use crate::error::CliError;
+use crate::model::{JobId, JobState};
+use crate::progress::JobProgress;
+use crate::{interrupt, output};
+
+/// Which server.
+#[derive(Debug, Args)]
+pub struct ServerArg {
+    /// The server
+    #[arg(long, value_name = "URL", env = "ARBOR_SERVER", default_value = DEFAULT_SERVER)]
+    server: String,
+}
+
+/// Which job of which server.
+#[derive(Debug, Args)]
+pub struct JobArg {
+    /// The job: its id, or its URL, which then says which server
+    #[arg(value_name = "JOB")]
+    job: String,
+    #[command(flatten)]
+    server: ServerArg,
+}
+
+/// How much is shown of a job that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Show {
+    /// Nothing but its end.
+    End,
+    /// Every step.
+    Steps,
+}
+
+/// A job that has come to its end.
+pub(super) struct Ended {
+    pub(super) job: JobView,
+    /// Everything that the server says of it.
+    pub(super) raw: Value,
+}
+
+impl ServerArg {
+    /// A client of the server.
+    pub(super) fn client(&self) -> Result<Client, CliError> {
+        Ok(Client::new(self.server.parse::<ServerUrl>()?)?)
+    }
+}
+
+impl JobArg {
+    /// The job and a client of its server.
+    pub(super) fn resolve(&self) -> Result<(JobId, Client), CliError> {
+        let JobAddress { id, server } = self.job.parse()?;
+        let client = match server {
+            Some(server) => Client::new(server)?,
+            None => self.server.client()?,
+        };
+        Ok((id, client))
+    }
+}
+
+/// Waits until a job has come to its end.
+pub(super) async fn follow(client: &Client, id: JobId, show: Show) -> Result<Ended, CliError> {
+    let progress: Option<Arc<JobProgress>> = (show == Show::Steps).then(JobProgress::new);
+    let mut events = EventStream::new(client, id, Patience::default());
+    let ended = events
+        .until_final(|event| {
+            if let Some(progress) = &progress {
+                progress.event(event);
+            }
+        })
+        .await;
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    let (job, raw) = ended?;
+    Ok(Ended { job, raw })
+}
+
+impl Ended {
+    /// Prints the end of the job.
+    ///
+    /// # Errors
+    /// An end without a proof, once it is printed.
+    pub(super) fn print(&self, format: Format) -> Result<(), CliError> {
+        match format {
+            Format::Json => output::json(&self.raw)?,
+            Format::Text => {
+                if !self.job.layers.is_empty() {
+                    output::line(output::timings(&self.job.layers))?;
+                }
+                output::line(line_of(&self.job))?;
+            }
+        }
+        if self.job.state == JobState::Succeeded {
+            return Ok(());
+        }
+        let message = self.job.error.as_ref().map(|error| output::printable(&error.message));
+        let retry = self.job.error.as_ref().is_some_and(|error| error.retryable);
+        Err(CliError::JobEnded { id: self.job.id, state: self.job.state, message, retry })
+    }
+}
+
+/// A job in one line.
+pub(super) fn line_of(job: &JobView) -> String {
+    let mut line = format!("job {} {}", job.id, job.state);
+    if job.progress.nodes_total > 0 {
+        line.push_str(&format!(", {} proofs", job.progress));
+    }
+    if let Some(phase) = &job.phase {
+        let node = phase.node.as_deref().map(|node| format!("{node} ")).unwrap_or_default();
+        line.push_str(&format!(", now {}", output::printable(&format!("{node}{}", phase.name))));
+    }
+    if let (Some(begin), Some(end)) = (job.created_at_ms, job.finished_at_ms) {
+        line.push_str(&format!(", {:.2} s", (end - begin) as f64 / 1e3));
+    }
+    if let Some(proof) = &job.proof {
+        line.push_str(&format!(", proof of {} KB", output::kilobytes(proof.bytes as usize)));
+    }
+    line
+}
+
+/// Downloads a proof into `out`.
+pub(super) async fn download(
+    client: &Client,
+    id: JobId,
+    node: Option<&str>,
+    out: &Path,
+) -> Result<u64, CliError> {
+    let bytes = client.proof(id, node).await?;
+    interrupt::uninterrupted(|| format::write_file(out, &bytes))?;
+    Ok(bytes.len() as u64)
+}
+
+/// Says where a proof went and what to do with it.
+pub(super) fn print_written(out: &Path, bytes: u64) -> Result<(), CliError> {
+    output::line(format_args!("wrote {} ({bytes} bytes)", out.display()))?;
+    output::line(format_args!("next: arbor verify {}", out.display()))
+}

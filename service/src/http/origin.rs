@@ -1,0 +1,111 @@
+//! Keeps web pages of other origins away: there are no keys yet, and a browser on this machine reaches a
+//! server that strangers do not.
+
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, HeaderMap, ORIGIN};
+use axum::http::{HeaderName, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::ApiError;
+use crate::api::ProblemKind;
+use crate::state::AppState;
+
+/// What browsers say of where a request comes from.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Refuses requests that change or cost something and come from another origin, and, on a server that only
+/// this machine reaches, requests for another host: a name that was made to point here.
+pub(super) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    if !request.method().is_safe() && is_foreign(headers) {
+        let detail = "pages of other origins cannot use this server";
+        return ApiError::new(ProblemKind::CrossOrigin, detail).field("origin").into_response();
+    }
+    let server = &state.config().server;
+    if server.listen.ip().is_loopback()
+        && let Some(host) = host_name(headers, request.uri())
+        && !is_local(&host)
+        && !server.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&host))
+    {
+        let detail = "this server answers for localhost, and for server.allowed_hosts";
+        return ApiError::new(ProblemKind::Misdirected, detail).field("host").into_response();
+    }
+    next.run(request).await
+}
+
+/// Whether a browser says that the request comes from elsewhere.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    if headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site" || site == "same-site") {
+        return true;
+    }
+    let Some(origin) = headers.get(ORIGIN) else { return false };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    authority.is_none_or(|(_, authority)| !authority.eq_ignore_ascii_case(host))
+}
+
+/// The host that the request is for, without its port.
+fn host_name(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let authority = match uri.authority() {
+        Some(authority) => authority.clone(),
+        None => {
+            let host = headers.get(HOST)?;
+            // What cannot be read is nobody's name.
+            host.to_str()
+                .ok()
+                .and_then(|host| host.parse().ok())
+                .unwrap_or(UNREADABLE.parse().ok()?)
+        }
+    };
+    Some(authority.host().to_owned())
+}
+
+/// No host has this name (RFC 2606).
+const UNREADABLE: &str = "unreadable.invalid";
+
+fn is_local(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let loopback = bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    loopback || host.eq_ignore_ascii_case("localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn headers(pairs: &[(HeaderName, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn a_page_of_the_server_itself_is_no_stranger() {
+        assert!(!is_foreign(&headers(&[(HOST, "127.0.0.1:80")])));
+        let own = [(HOST, "127.0.0.1:80"), (ORIGIN, "http://127.0.0.1:80")];
+        assert!(!is_foreign(&headers(&own)));
+        for origin in ["http://127.0.0.1:81", "https://example.org", "null", "127.0.0.1:80"] {
+            assert!(is_foreign(&headers(&[(HOST, "127.0.0.1:80"), (ORIGIN, origin)])), "{origin}");
+        }
+        let site = [(HOST, "127.0.0.1:80"), (SEC_FETCH_SITE, "cross-site")];
+        assert!(is_foreign(&headers(&site)));
+    }
+
+    #[test]
+    fn the_name_of_a_host_is_found_with_and_without_port() {
+        let uri = Uri::from_static("/");
+        for (host, name, local) in [
+            ("localhost:8080", "localhost", true),
+            ("127.0.0.1", "127.0.0.1", true),
+            ("127.9.9.9:1", "127.9.9.9", true),
+            ("[::1]:8080", "[::1]", true),
+            ("evil.example", "evil.example", false),
+            ("127.0.0.1.evil.example:80", "127.0.0.1.evil.example", false),
+            ("not a host", UNREADABLE, false),
+        ] {
+            let found = host_name(&headers(&[(HOST, host)]), &uri).expect("there is a header");
+            assert_eq!((found.as_str(), is_local(&found)), (name, local), "{host}");
+        }
+        assert_eq!(host_name(&HeaderMap::new(), &uri), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! `/v1/verifications`: a file in, a verdict out.
+
+use std::time::Duration;
+
+use arbor_prover::{Expected, FailureClass, FormatError, Verified, VerifyFailure};
+use axum::Json;
+use axum::extract::{Request, State};
+use serde_json::Value;
+
+use super::query::{Query, refuse};
+use super::{ApiError, body};
+use crate::api::{ProblemKind, Verdict, VerdictClass};
+use crate::state::AppState;
+use crate::verifier::NoVerdict;
+
+/// When to come back if all places are taken, in seconds.
+const RETRY_S: u64 = 2;
+
+/// Verify a proof file
+///
+/// The body is the file, whatever its media type. Nothing but the file is needed: the keys are derived from
+/// its parameters. The answer is 200 whenever there is a verdict, also on an invalid proof (`valid` is false,
+/// with the reason) and on something that is no proof file at all (`class` is `foreign`). A file that asks for
+/// more than this server spends on it gets no verdict but 422 (`over-limit`), one of too many bytes 413.
+#[utoipa::path(post, path = "/v1/verifications", tag = "proofs",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    params(("expect" = Option<String>, Query, description = "A JSON object: any part of the statement that the proof must have")),
+    responses(
+        (status = 200, description = "The verdict", body = Verdict),
+        (status = 413, description = "The file is too large", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The file asks for more than the limits allow", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "All places are taken", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 504, description = "No verdict in time", body = crate::api::Problem, content_type = "application/problem+json"),
+    ))]
+pub(super) async fn verify(
+    State(state): State<AppState>,
+    request: Request,
+) -> Result<Json<Verdict>, ApiError> {
+    let (parts, body) = request.into_parts();
+    let query = Query::of(&parts.uri, &["expect"])?;
+    let expect = query.one("expect")?.map(Expected::from_json).transpose();
+    let expect = expect.map_err(|error| refuse("expect", error.to_string()))?;
+    let config = state.config();
+    let cache = state.engine()?.cache();
+    let Some(place) = state.verifier().place() else {
+        let detail = format!("{} files are being verified", config.verification.concurrent);
+        return Err(ApiError::busy(detail, RETRY_S));
+    };
+    let time = Duration::from_secs(config.server.body_timeout_s);
+    let file = body::read(&parts.headers, body, config.verification.max_bytes, time).await?;
+    let bytes = file.len() as u64;
+    match state.verifier().verify(place, file, expect, cache).await {
+        Ok(Ok((verified, security))) => Ok(Json(valid(verified, security, bytes))),
+        Ok(Err(failure)) => refused(&failure, bytes).map(Json),
+        Err(error @ NoVerdict::Timeout { .. }) => {
+            Err(ApiError::new(ProblemKind::Timeout, error.to_string()))
+        }
+        Err(NoVerdict::Lost) => Err(ApiError::internal()),
+    }
+}
+
+fn valid(verified: Verified, security: Value, bytes: u64) -> Verdict {
+    Verdict {
+        valid: true,
+        class: VerdictClass::Valid,
+        reason: None,
+        statement: Some(verified.statement),
+        keys: verified.keys,
+        node_digest: Some(verified.node_digest),
+        security: Some(security),
+        bytes,
+        derive_ms: Some(verified.derive_ms),
+        verify_ms: Some(verified.verify_ms),
+    }
+}
+
+/// A verdict, or that there is none because it would cost too much.
+fn refused(failure: &VerifyFailure, bytes: u64) -> Result<Verdict, ApiError> {
+    let reason = failure.to_string();
+    let class = match failure.class() {
+        FailureClass::Invalid => VerdictClass::Invalid,
+        FailureClass::Usage if matches!(failure, VerifyFailure::Expectation { .. }) => {
+            return Err(refuse("expect", reason));
+        }
+        FailureClass::Usage => VerdictClass::Foreign,
+        FailureClass::Limit => {
+            let kind = match failure {
+                VerifyFailure::Format(FormatError::OverLimit { .. }) => ProblemKind::BodyTooLarge,
+                _ => ProblemKind::OverLimit,
+            };
+            return Err(ApiError::new(kind, reason));
+        }
+    };
+    Ok(Verdict {
+        valid: false,
+        class,
+        reason: Some(reason),
+        statement: None,
+        keys: Vec::new(),
+        node_digest: None,
+        security: None,
+        bytes,
+        derive_ms: None,
+        verify_ms: None,
+    })
+}

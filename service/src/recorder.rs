@@ -1,0 +1,51 @@
+//! Collects the metrics of this process for Prometheus.
+
+use std::time::Duration;
+
+use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+
+/// Bounds of every histogram of seconds: a request takes a millisecond, a base proof minutes.
+const SECONDS: [f64; 16] = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0,
+];
+/// Time between two rounds of upkeep, without which histograms grow.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Makes this process collect its metrics.
+///
+/// # Errors
+/// It does already.
+pub fn install() -> Result<PrometheusHandle, BuildError> {
+    let handle = builder()?.install_recorder()?;
+    describe_counter!("arbor_http_requests_total", "Requests, by method, route and status");
+    describe_histogram!(
+        "arbor_http_request_seconds",
+        Unit::Seconds,
+        "Time from a request to the head of its answer, by route and status"
+    );
+    describe_gauge!("arbor_http_connections", "Open connections");
+    Ok(handle)
+}
+
+/// A handle that collects nothing of this process: for routers that are tried without a server.
+///
+/// # Errors
+/// The builder's, of which there are none for these settings.
+pub fn detached() -> Result<PrometheusHandle, BuildError> {
+    Ok(builder()?.build_recorder().handle())
+}
+
+fn builder() -> Result<PrometheusBuilder, BuildError> {
+    PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)
+}
+
+/// Keeps the histograms small, for ever.
+pub async fn upkeep(handle: PrometheusHandle) {
+    let mut ticks = tokio::time::interval(UPKEEP);
+    loop {
+        ticks.tick().await;
+        handle.run_upkeep();
+    }
+}

@@ -1,0 +1,91 @@
+//! What every route can reach.
+
+use std::sync::{Arc, OnceLock};
+
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::http::ApiError;
+use crate::verifier::Verifier;
+
+/// What every route can reach. Cheap to clone.
+#[derive(Clone)]
+pub struct AppState {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    config: Config,
+    engine: OnceLock<Engine>,
+    verifier: Verifier,
+    metrics: PrometheusHandle,
+    streams: Arc<Semaphore>,
+    shutdown: CancellationToken,
+}
+
+impl AppState {
+    /// The state of a server whose engine starts later. When `shutdown` is cancelled, streams and waits end
+    /// and `readyz` says no.
+    #[must_use]
+    pub fn new(
+        config: Config,
+        verifier: Verifier,
+        metrics: PrometheusHandle,
+        shutdown: CancellationToken,
+    ) -> Self {
+        let streams = Arc::new(Semaphore::new(config.server.max_streams));
+        let engine = OnceLock::new();
+        Self { inner: Arc::new(Inner { config, engine, verifier, metrics, streams, shutdown }) }
+    }
+
+    /// The engine is there now. Only the first one counts.
+    pub fn started(&self, engine: Engine) {
+        let _ = self.inner.engine.set(engine);
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.inner.config
+    }
+
+    /// The engine.
+    ///
+    /// # Errors
+    /// [`ApiError`] (busy) while it starts.
+    pub fn engine(&self) -> Result<&Engine, ApiError> {
+        self.inner.engine.get().ok_or_else(|| ApiError::busy("the server is starting", 2))
+    }
+
+    /// What verifies uploaded files.
+    #[must_use]
+    pub fn verifier(&self) -> &Verifier {
+        &self.inner.verifier
+    }
+
+    /// Renders the metrics.
+    #[must_use]
+    pub fn metrics(&self) -> &PrometheusHandle {
+        &self.inner.metrics
+    }
+
+    /// Cancelled when the server is to end.
+    #[must_use]
+    pub fn shutdown(&self) -> &CancellationToken {
+        &self.inner.shutdown
+    }
+
+    /// A place for one event stream or long poll, given back when it is dropped.
+    ///
+    /// # Errors
+    /// [`ApiError`] (busy) if all are taken.
+    pub fn stream(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.inner.streams).try_acquire_owned().map_err(|_| {
+            let most = self.inner.config.server.max_streams;
+            ApiError::busy(format!("{most} event streams and long polls are open, no more are"), 1)
+        })
+    }
+}

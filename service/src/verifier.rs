@@ -1,0 +1,131 @@
+//! Verifies files that are sent in: on threads of its own, a bounded number at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arbor_prover::{Cache, Limits, Verified, VerifyFailure, VerifyOptions, verify_bytes};
+use bytes::Bytes;
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use crate::config::VerificationConfig;
+use crate::security::security_of;
+
+/// Verifies files that are sent in.
+#[derive(Debug)]
+pub struct Verifier {
+    places: Arc<Semaphore>,
+    timeout: Duration,
+    options: VerifyOptions,
+    #[cfg(feature = "parallel")]
+    pool: rayon::ThreadPool,
+}
+
+/// The right to verify one file, taken before the file is read.
+#[derive(Debug)]
+pub struct Place {
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum NoVerdict {
+    /// It takes too long. It goes on by itself and holds its place until it ends.
+    #[error("the verification took more than {seconds} s")]
+    Timeout {
+        /// The limit.
+        seconds: u64,
+    },
+    /// The thread is gone: an error of ours.
+    #[error("the verification did not end")]
+    Lost,
+}
+
+/// The verifier's threads could not be started.
+#[derive(Debug, Error)]
+#[error("verification.threads: {reason}")]
+pub struct StartError {
+    reason: String,
+}
+
+/// A valid proof and what it is worth.
+pub type Outcome = Result<(Verified, Value), VerifyFailure>;
+
+impl Verifier {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// They cannot be started.
+    pub fn new(config: &VerificationConfig) -> Result<Self, StartError> {
+        Ok(Self {
+            places: Arc::new(Semaphore::new(config.concurrent)),
+            timeout: Duration::from_secs(config.timeout_s),
+            options: VerifyOptions {
+                limits: Limits { file_bytes: config.max_bytes, ..Limits::default() },
+                expect: None,
+                max_rows: Some(config.max_rows),
+                max_leaves: Some(config.max_leaves),
+                max_derive_bytes: Some(config.max_derive_bytes),
+            },
+            #[cfg(feature = "parallel")]
+            pool: rayon::ThreadPoolBuilder::new()
+                .num_threads(config.threads)
+                .thread_name(|i| format!("verify-{i}"))
+                .build()
+                .map_err(|error| StartError { reason: error.to_string() })?,
+        })
+    }
+
+    /// A place, if one is free.
+    #[must_use]
+    pub fn place(&self) -> Option<Place> {
+        Arc::clone(&self.places).try_acquire_owned().ok().map(|_permit| Place { _permit })
+    }
+
+    /// Verifies a file. A caller that goes away does not stop it, nor free its place.
+    ///
+    /// # Errors
+    /// No verdict within the time.
+    pub async fn verify(
+        &self,
+        place: Place,
+        file: Bytes,
+        expect: Option<arbor_prover::Expected>,
+        cache: Arc<Cache>,
+    ) -> Result<Outcome, NoVerdict> {
+        let options = VerifyOptions { expect, ..self.options.clone() };
+        let (send, receive) = oneshot::channel();
+        self.spawn(move || {
+            let _place = place;
+            let outcome = verify_bytes(&file, &options, &cache).map(|verified| {
+                let security = arbor_prover::ProofFile::parse(&file, &options.limits)
+                    .map(|file| security_of(&file.header.spec, &cache))
+                    .unwrap_or_default();
+                (verified, security)
+            });
+            // Nobody may be waiting any more.
+            let _ = send.send(outcome);
+        });
+        match tokio::time::timeout(self.timeout, receive).await {
+            Ok(Ok(outcome)) => Ok(outcome),
+            Ok(Err(_)) => Err(NoVerdict::Lost),
+            Err(_) => Err(NoVerdict::Timeout { seconds: self.timeout.as_secs() }),
+        }
+    }
+
+    /// Runs `work` away from the threads that answer requests. A panic ends the work alone.
+    #[cfg(feature = "parallel")]
+    fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        self.pool.spawn(move || {
+            if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
+                tracing::error!("a verification panicked");
+            }
+        });
+    }
+
+    #[cfg(not(feature = "parallel"))]
+    fn spawn(&self, work: impl FnOnce() + Send + 'static) {
+        drop(tokio::task::spawn_blocking(work));
+    }
+}

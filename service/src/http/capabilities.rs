@@ -16,7 +16,7 @@ use crate::state::AppState;
 /// What this server is and takes
 ///
 /// Versions, programs, modes, presets and limits.
-#[utoipa::path(get, path = "/v1/capabilities", tag = "server",
+#[utoipa::path(get, path = "/v1/capabilities", operation_id = "get_capabilities", tag = "server",
     responses((status = 200, description = "The capabilities", body = Capabilities)))]
 pub(super) async fn get(
     State(state): State<AppState>,

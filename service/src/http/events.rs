@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Server-sent events: `state`, `node-started`, `node-finished` with its report, `progress`. Ids count from 1
 /// in each job. All events are kept with the job: the stream begins after `last-event-id` (or `after`), and
 /// ends when the job has ended and all was sent. 204 if there is nothing left to send.
-#[utoipa::path(get, path = "/v1/jobs/{id}/events", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs/{id}/events", operation_id = "follow_job", tag = "jobs",
     params(
         ("id" = String, Path, description = "Id of the job"),
         ("last-event-id" = Option<i64>, Header, description = "The last event that is known; goes before `after`"),

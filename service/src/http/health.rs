@@ -12,7 +12,7 @@ use crate::state::AppState;
 /// Is the process alive?
 ///
 /// 200 as long as it answers at all.
-#[utoipa::path(get, path = "/livez", tag = "server",
+#[utoipa::path(get, path = "/livez", operation_id = "livez", tag = "server",
     responses((status = 200, description = "It is", body = String, content_type = "text/plain")))]
 pub(super) async fn live() -> &'static str {
     "ok\n"
@@ -21,7 +21,7 @@ pub(super) async fn live() -> &'static str {
 /// Does the server take jobs?
 ///
 /// Not while it prepares circuits, while it shuts down, or when it cannot prove; the reasons are listed.
-#[utoipa::path(get, path = "/readyz", tag = "server",
+#[utoipa::path(get, path = "/readyz", operation_id = "readyz", tag = "server",
     responses(
         (status = 200, description = "It does", body = Readiness),
         (status = 503, description = "It does not; the detail has the reasons", body = crate::api::Problem, content_type = "application/problem+json"),

@@ -23,7 +23,7 @@ const MAX_REPORTS: u32 = 73;
 /// State, phase, progress, the reports of its proofs, and the error if it failed. With `prefer: wait=N` the
 /// answer waits up to N seconds: for a change if `if-none-match` has the `etag` that is known, else for the
 /// end of the job.
-#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs/{id}", operation_id = "get_job", tag = "jobs",
     params(
         ("id" = String, Path, description = "Id of the job"),
         ("if-none-match" = Option<String>, Header, description = "The `etag` that is known"),
@@ -80,7 +80,7 @@ pub(super) async fn get(
 ///
 /// A live job is cancelled: the node that is being proved is finished first. A finished one is removed with
 /// its proofs. With `if-match` nothing happens unless the job still has this `etag`.
-#[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
+#[utoipa::path(delete, path = "/v1/jobs/{id}", operation_id = "delete_job", tag = "jobs",
     params(
         ("id" = String, Path, description = "Id of the job"),
         ("if-match" = Option<String>, Header, description = "The `etag` that is known"),
@@ -124,7 +124,7 @@ pub(super) async fn delete(
 /// Try a job again
 ///
 /// Only a failed, cancelled or expired job; what it has proved is kept.
-#[utoipa::path(post, path = "/v1/jobs/{id}/retry", tag = "jobs",
+#[utoipa::path(post, path = "/v1/jobs/{id}/retry", operation_id = "retry_job", tag = "jobs",
     params(("id" = String, Path, description = "Id of the job")),
     responses(
         (status = 202, description = "Back in the queue", body = JobView),

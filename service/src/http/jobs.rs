@@ -36,7 +36,7 @@ const MAX_PAGE: i64 = 200;
 ///
 /// The job is checked, admitted and put into the queue; its proof is made later. With `prefer: wait=N` the
 /// answer waits up to N seconds for it. The same `idempotency-key` with the same body gives the same job.
-#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = arbor_prover::Job,
+#[utoipa::path(post, path = "/v1/jobs", operation_id = "submit_job", tag = "jobs", request_body = arbor_prover::Job,
     params(
         ("idempotency-key" = Option<String>, Header, description = "A name of this submission, at most 255 visible ASCII characters"),
         ("prefer" = Option<String>, Header, description = "`wait=N`: wait up to N seconds for the end of the job"),
@@ -96,7 +96,7 @@ pub(super) async fn submit(
 ///
 /// Says which proofs it takes, what memory, time and disk they are expected to need, and how secure the
 /// result is. Refusals are those of a submission; nothing is stored.
-#[utoipa::path(post, path = "/v1/jobs:validate", tag = "jobs", request_body = arbor_prover::Job,
+#[utoipa::path(post, path = "/v1/jobs:validate", operation_id = "validate_job", tag = "jobs", request_body = arbor_prover::Job,
     responses(
         (status = 200, description = "It would be admitted", body = Plan),
         (status = 422, description = "Refused, with the field", body = crate::api::Problem, content_type = "application/problem+json"),
@@ -124,7 +124,7 @@ pub(super) async fn validate(
 /// List jobs
 ///
 /// Newest first, a page at a time.
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs", operation_id = "list_jobs", tag = "jobs",
     params(
         ("state" = Option<Vec<JobState>>, Query, description = "Only jobs in one of these states; may be repeated"),
         ("program" = Option<String>, Query, description = "Only jobs of this program: `keccak` or `fibonacci`"),

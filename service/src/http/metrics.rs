@@ -12,7 +12,7 @@ const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Metrics
 ///
 /// Queue, jobs, layers by phase, memory, faults and requests, in the text format of Prometheus.
-#[utoipa::path(get, path = "/metrics", tag = "server",
+#[utoipa::path(get, path = "/metrics", operation_id = "metrics", tag = "server",
     responses((status = 200, description = "The metrics", body = String, content_type = "text/plain")))]
 pub(super) async fn get(State(state): State<AppState>) -> Response {
     if let Ok(engine) = state.engine() {

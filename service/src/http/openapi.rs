@@ -27,7 +27,7 @@ pub(super) struct ApiDoc;
 /// The description of this API
 ///
 /// OpenAPI 3.1.
-#[utoipa::path(get, path = "/openapi.json", tag = "server",
+#[utoipa::path(get, path = "/openapi.json", operation_id = "openapi", tag = "server",
     responses((status = 200, description = "This document", body = Object)))]
 pub(super) async fn get() -> Json<utoipa::openapi::OpenApi> {
     Json(document())

@@ -11,7 +11,7 @@ use crate::api::{PresetList, PresetView};
 /// List the presets
 ///
 /// Named sets of FRI parameters, for `preset` of a job. What a preset leaves out has a built-in default.
-#[utoipa::path(get, path = "/v1/presets", tag = "server",
+#[utoipa::path(get, path = "/v1/presets", operation_id = "list_presets", tag = "server",
     responses((status = 200, description = "All of them", body = PresetList)))]
 pub(super) async fn list(uri: Uri) -> Result<Json<PresetList>, ApiError> {
     Query::of(&uri, &[])?;

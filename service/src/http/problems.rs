@@ -11,7 +11,7 @@ use crate::api::ProblemKind;
 /// What a kind of error means
 ///
 /// The `type` of every error is such a path.
-#[utoipa::path(get, path = "/problems/{kind}", tag = "server",
+#[utoipa::path(get, path = "/problems/{kind}", operation_id = "explain_problem", tag = "server",
     params(("kind" = String, Path, description = "Last part of the type")),
     responses(
         (status = 200, description = "The kind", body = Object),

@@ -32,7 +32,7 @@ const IMMUTABLE: HeaderValue = HeaderValue::from_static("private, max-age=315360
 ///
 /// The file that `arbor verify` reads. Its `etag` is the BLAKE3 of its bytes; one range of bytes may be asked
 /// for, so that a download can go on where it broke off.
-#[utoipa::path(get, path = "/v1/jobs/{id}/proof", tag = "proofs",
+#[utoipa::path(get, path = "/v1/jobs/{id}/proof", operation_id = "download_proof", tag = "proofs",
     params(
         ("id" = String, Path, description = "Id of the job"),
         ("range" = Option<String>, Header, description = "`bytes=first-last`"),
@@ -63,7 +63,7 @@ pub(super) async fn job(
 /// Download the proof of a node
 ///
 /// As the proof of the job, for a node whose proof stands by itself.
-#[utoipa::path(get, path = "/v1/jobs/{id}/proof/{level}/{index}", tag = "proofs",
+#[utoipa::path(get, path = "/v1/jobs/{id}/proof/{level}/{index}", operation_id = "download_node_proof", tag = "proofs",
     params(
         ("id" = String, Path, description = "Id of the job"),
         ("level" = usize, Path, description = "First part of the node's id"),

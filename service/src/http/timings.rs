@@ -22,7 +22,7 @@ open_ms,verify_ms,total_ms,permutations,queries,proof_bytes,minor_faults,peak_by
 /// What the proofs took
 ///
 /// A report for each proof that is there, as JSON, or as a table with `accept: text/csv` or `format=csv`.
-#[utoipa::path(get, path = "/v1/jobs/{id}/timings", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs/{id}/timings", operation_id = "get_timings", tag = "jobs",
     params(
         ("id" = String, Path, description = "Id of the job"),
         ("format" = Option<String>, Query, description = "`json` or `csv`; goes before `accept`"),

@@ -13,7 +13,7 @@ use crate::state::AppState;
 /// The nodes of a job
 ///
 /// Every proof of its plan, chains included, children before parents.
-#[utoipa::path(get, path = "/v1/jobs/{id}/tree", tag = "jobs",
+#[utoipa::path(get, path = "/v1/jobs/{id}/tree", operation_id = "get_tree", tag = "jobs",
     params(("id" = String, Path, description = "Id of the job")),
     responses(
         (status = 200, description = "The nodes", body = TreeView),

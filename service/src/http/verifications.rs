@@ -22,7 +22,7 @@ const RETRY_S: u64 = 2;
 /// its parameters. The answer is 200 whenever there is a verdict, also on an invalid proof (`valid` is false,
 /// with the reason) and on something that is no proof file at all (`class` is `foreign`). A file that asks for
 /// more than this server spends on it gets no verdict but 422 (`over-limit`), one of too many bytes 413.
-#[utoipa::path(post, path = "/v1/verifications", tag = "proofs",
+#[utoipa::path(post, path = "/v1/verifications", operation_id = "verify_proof", tag = "proofs",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     params(("expect" = Option<String>, Query, description = "A JSON object: any part of the statement that the proof must have")),
     responses(

@@ -19,6 +19,7 @@ use crate::report::LayerReport;
 use crate::statement::Statement;
 use crate::tree::{ProofSpec, ProofStatement};
 
+pub(crate) use prepare::min_log_height;
 pub use prepare::{PreparedChain, prepare};
 pub use run::prove;
 

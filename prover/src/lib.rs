@@ -37,6 +37,6 @@ pub use params::{BaseSpec, ChainSpec, Program};
 pub use preset::{BasePresets, Preset};
 pub use proof::FinalProof;
 pub use report::{LayerKind, LayerReport, TableReport, Timings};
-pub use security::{Figure, LayerSecurity, SecurityReport};
+pub use security::{Figure, LayerSecurity, Policy, SecurityReport};
 pub use statement::{BaseStatement, Claimed, Expected, StatedFri, Statement};
 pub use verify::{FailureClass, Verified, VerifyFailure, VerifyOptions, verify_bytes};

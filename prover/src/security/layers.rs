@@ -1,4 +1,4 @@
-//! Every proof below a proof.
+//! The distinct proofs below a proof, and the figures of each.
 
 use arbor_circuits::child::ChildShape;
 use arbor_circuits::config::Digest;
@@ -16,7 +16,7 @@ impl SecurityReport {
     pub fn of(proof: &PreparedProof) -> Self {
         let mut proofs = Proofs::default();
         proofs.visit(proof, "");
-        Self::over(proofs.0.into_iter().map(|(_, layer)| layer).collect())
+        proofs.into_report()
     }
 }
 
@@ -45,7 +45,7 @@ impl LayerSecurity {
 
 /// The distinct shapes met so far. Proofs of one shape have the same figures, whatever their keys.
 #[derive(Default)]
-struct Proofs(Vec<(Digest, LayerSecurity)>);
+pub(super) struct Proofs(Vec<(Digest, LayerSecurity)>);
 
 impl Proofs {
     fn visit(&mut self, proof: &PreparedProof, within: &str) {
@@ -56,32 +56,37 @@ impl Proofs {
     }
 
     fn chain(&mut self, chain: &PreparedChain, within: &str) {
-        self.add(&chain.base().shape(), format!("{within}base"));
+        self.add(&chain.base().shape(), || format!("{within}base"));
         for layer in 1..chain.keys().len() {
             if let Some(circuit) = chain.layer(layer) {
-                self.add(&circuit.shape(), format!("{within}layer {layer}"));
+                self.add(&circuit.shape(), || format!("{within}layer {layer}"));
             }
         }
     }
 
     fn tree(&mut self, tree: &PreparedTree, within: &str) {
         for (position, node) in tree.plan().nodes.iter().enumerate() {
-            let name = format!("{within}node {}", node.id);
+            let name = || format!("{within}node {}", node.id);
             if let Some(base) = tree.base(position) {
                 self.add(&base.shape(), name);
             } else if let Some(circuit) = tree.layer(position) {
                 self.add(&circuit.shape(), name);
             } else if let Some(finished) = tree.finished(position) {
-                self.visit(finished, &format!("{name}, "));
+                self.visit(finished, &format!("{}, ", name()));
             }
         }
     }
 
-    fn add(&mut self, shape: &ChildShape, layer: String) {
+    /// One more proof of this shape, and its name if it is the first.
+    pub(super) fn add(&mut self, shape: &ChildShape, name: impl FnOnce() -> String) {
         let digest = shape.digest();
         match self.0.iter_mut().find(|(known, _)| *known == digest) {
             Some((_, known)) => known.proofs += 1,
-            None => self.0.push((digest, LayerSecurity::of(layer, shape))),
+            None => self.0.push((digest, LayerSecurity::of(name(), shape))),
         }
+    }
+
+    pub(super) fn into_report(self) -> SecurityReport {
+        SecurityReport::over(self.0.into_iter().map(|(_, layer)| layer).collect())
     }
 }

@@ -14,14 +14,21 @@
 //! All of it takes Poseidon2 for a random oracle, inside of circuits too, and stands for the protocol
 //! as designed: nobody has audited the code.
 
+mod forecast;
 mod layers;
+mod policy;
+mod reach;
 mod regimes;
 mod report;
 mod sizes;
+pub mod soundcalc;
 pub mod terms;
 
 use std::sync::Arc;
 
+pub use forecast::forecast;
+pub use policy::{DEFAULT_MIN_PROVEN_BITS, Policy};
+pub(crate) use reach::reach;
 pub use report::{Figure, LayerSecurity, Regime, RegimeTerms, SecurityReport, Term, TermBits};
 pub use sizes::{Openings, Round, Sizes};
 

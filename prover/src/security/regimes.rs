@@ -46,7 +46,8 @@ pub(super) fn johnson(sizes: &Sizes, fri: &FriConfig) -> Option<RegimeTerms> {
     candidates.max_by(|a, b| a.bits().total_cmp(&b.bits()))
 }
 
-fn johnson_at(sizes: &Sizes, fri: &FriConfig, m: usize) -> RegimeTerms {
+/// With multiplicity m, at least 3 and at most [`terms::greatest_multiplicity`].
+pub(super) fn johnson_at(sizes: &Sizes, fri: &FriConfig, m: usize) -> RegimeTerms {
     let setting = Setting {
         regime: Regime::Johnson,
         m: Some(m),

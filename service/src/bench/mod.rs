@@ -6,7 +6,9 @@
 //! merges of its own shape. All its children are one proof that was made before, which changes nothing
 //! but what it takes to get there.
 
-use arbor_prover::{BaseJob, LayerKind, TableReport};
+use arbor_prover::security::forecast;
+use arbor_prover::tree::ProofSpec;
+use arbor_prover::{BaseJob, LayerKind, SecurityReport, TableReport};
 use serde::Serialize;
 
 use crate::cli::job_args::FriArgs;
@@ -16,12 +18,14 @@ use crate::output;
 mod child;
 mod exact;
 mod figures;
+mod strength;
 #[cfg(test)]
 mod tests;
 mod timed;
 mod trees;
 
 pub use figures::Figure;
+pub use strength::StrengthCost;
 pub use trees::LeafCost;
 
 /// Permutations of the Keccak base to which every time is related.
@@ -48,6 +52,8 @@ pub enum Work {
     Tree8,
     /// What a leaf costs in trees of 2 to 64 leaves.
     Leaves,
+    /// What the preset `proven-100` costs.
+    Proven100,
 }
 
 /// What to measure, and how.
@@ -72,9 +78,14 @@ pub struct Measured {
     pub layers: Vec<LayerOf>,
     /// The parameters of what was measured.
     pub parameters: Vec<Parameters>,
+    /// How secure the Keccak chain is that is measured.
+    pub security: SecurityReport,
     /// What a leaf costs, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<LeafCost>,
+    /// What more proven bits cost, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strength: Vec<StrengthCost>,
 }
 
 /// FRI parameters of one kind of proof, in words.
@@ -101,8 +112,13 @@ impl Measured {
             queries: report.queries,
             proof_bytes: (report.proof_bytes > 0).then_some(report.proof_bytes),
         });
-        let (figures, parameters) = (&self.figures, &self.parameters);
-        Sizes { figures, layers: layers.collect(), parameters }
+        Sizes {
+            figures: &self.figures,
+            layers: layers.collect(),
+            parameters: &self.parameters,
+            security: &self.security,
+            strength: &self.strength,
+        }
     }
 }
 
@@ -112,6 +128,9 @@ pub struct Sizes<'a> {
     figures: &'a [Figure],
     layers: Vec<LayerSizes<'a>>,
     parameters: &'a [Parameters],
+    security: &'a SecurityReport,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    strength: &'a [StrengthCost],
 }
 
 /// A layer without times and memory.
@@ -147,6 +166,12 @@ impl Bench<'_> {
     /// Whether `work` is to be measured.
     fn measures(&self, work: Work) -> bool {
         self.work.contains(&work)
+    }
+
+    /// The figures of the Keccak chain.
+    fn security(&self) -> Result<SecurityReport, CliError> {
+        let keccak = self.spec(BaseJob::keccak(KECCAK_PERMUTATIONS, SEED), KECCAK_LAYERS)?;
+        Ok(forecast(&ProofSpec::Chain(keccak))?)
     }
 
     /// The parameters of the proofs behind the figures.

@@ -64,8 +64,16 @@ impl Bench<'_> {
             let base_ms = median(bases.map(|base| base.timings_ms.total));
             leaves = self.leaf_costs(base_ms, &cache)?;
         }
-        let parameters = self.parameters()?;
-        Ok(Measured { figures: figures.into_vec(), layers, parameters, leaves })
+        let strength =
+            if self.measures(Work::Proven100) { self.strength(false, &cache)? } else { Vec::new() };
+        Ok(Measured {
+            figures: figures.into_vec(),
+            layers,
+            parameters: self.parameters()?,
+            security: self.security()?,
+            leaves,
+            strength,
+        })
     }
 
     /// One run: the Keccak chain, or its base alone if only others are asked for, Fibonacci, and trees.

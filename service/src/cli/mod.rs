@@ -14,6 +14,7 @@ pub mod job_args;
 pub mod prepare;
 pub mod prove;
 pub mod prove_tree;
+pub mod security;
 pub mod tree_plan;
 pub mod verify;
 
@@ -44,6 +45,7 @@ enum Command {
     Prepare(Box<prepare::PrepareArgs>),
     Verify(verify::VerifyArgs),
     Inspect(inspect::InspectArgs),
+    Security(Box<security::SecurityArgs>),
     Bench(Box<bench::BenchArgs>),
 }
 
@@ -69,6 +71,7 @@ impl Cli {
             Command::Prepare(args) => prepare::run(args, format),
             Command::Verify(args) => verify::run(args, format),
             Command::Inspect(args) => inspect::run(args, format),
+            Command::Security(args) => security::run(args, format),
             Command::Bench(args) => bench::run(args, self.threads, format),
         }
     }

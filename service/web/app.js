@@ -1,0 +1,95 @@
+// Which view is shown, and what is the same in all of them.
+
+import { getCapabilities, readiness } from './api.js';
+import { h, pause, put, text } from './dom.js';
+import { failure } from './failure.js';
+import * as compare from './compare.js';
+import * as job from './job.js';
+import * as jobs from './jobs.js';
+import * as fresh from './new.js';
+import * as verify from './verify.js';
+
+const main = document.getElementById('main');
+let leave = new AbortController();
+let first = true;
+
+/** The view and its parameters that an address names. */
+function route(hash) {
+  const [path, query] = hash.replace(/^#\/?/, '').split('?');
+  const [view, ...rest] = path.split('/').map(decodeURIComponent);
+  if (view === 'jobs' && rest[0]) return ['jobs', job, rest];
+  if (view === 'new') return ['new', fresh, rest];
+  if (view === 'compare') return ['compare', compare, rest.map((id) => (id === '-' ? '' : id))];
+  if (view === 'verify') return ['verify', verify, rest];
+  if (view === 'jobs' || view === '') return ['jobs', jobs, [query ?? '']];
+  return [null, null, rest];
+}
+
+async function go() {
+  leave.abort(new DOMException('another view is shown', 'AbortError'));
+  leave = new AbortController();
+  const { signal } = leave;
+  let [name, view, parameters] = [null, null, []];
+  try {
+    [name, view, parameters] = route(location.hash);
+  } catch {
+    // An address that cannot be decoded names no view.
+  }
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  main.setAttribute('aria-busy', 'true');
+  try {
+    if (view) await view.show(main, parameters, signal);
+    else put(main, h('h1', { tabindex: '-1' }, 'There is no such view'), h('p', {}, h('a', { href: '#/jobs' }, 'To the jobs')));
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!error.kind) console.error(error);
+    put(main, h('div', { class: 'stack' }, h('h1', { tabindex: '-1' }, 'This cannot be shown'), failure(error),
+      h('p', { class: 'row' }, h('button', { type: 'button', onclick: go }, 'Try again'), h('a', { href: '#/jobs' }, 'To the jobs'))));
+  }
+  if (signal.aborted) return;
+  main.removeAttribute('aria-busy');
+  const words = view ? (typeof view.title === 'function' ? view.title(parameters) : view.title) : 'No such view';
+  document.title = `${words} · Arbor`;
+  window.scrollTo(0, 0);
+  // A reader hears the new heading; on the first view the page begins at its top.
+  if (!first) main.querySelector('h1')?.focus();
+  first = false;
+}
+
+/** Says in the head of the page whether the server takes jobs. */
+async function watchHealth() {
+  const place = document.getElementById('health');
+  for (;;) {
+    let state;
+    try {
+      state = await readiness();
+    } catch {
+      state = { ready: false, reasons: ['the server cannot be reached'] };
+    }
+    place.className = `health ${state.ready ? 'good' : 'bad'}`;
+    text(place, state.ready ? 'Ready' : `Not ready: ${state.reasons.join('; ')}`);
+    await pause(state.ready ? 15_000 : 3000, new AbortController().signal);
+  }
+}
+
+async function showVersion() {
+  try {
+    const { version, commit, plonky3, proof_format: format, cpu_features: cpu, threads } = await getCapabilities();
+    text(document.getElementById('version'), `Arbor ${version} (${commit}) · proof format ${format} · Plonky3 ${plonky3} · ${threads} threads · ${cpu}`);
+  } catch {
+    // The head of the page says that the server cannot be reached.
+  }
+}
+
+document.getElementById('skip').addEventListener('click', (event) => {
+  // The address of the page is the view: it must not change.
+  event.preventDefault();
+  main.focus();
+});
+window.addEventListener('hashchange', go);
+go();
+watchHealth();
+showVersion();

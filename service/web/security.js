@@ -1,0 +1,60 @@
+// Bits of security: never one number alone, each with what it is argued from and what binds it.
+
+import { h } from './dom.js';
+import { many } from './format.js';
+
+const KINDS = [
+  ['proven', 'Proven', 'by theorems'],
+  ['conjectured', 'Conjectured', 'with the random-words heuristic'],
+  ['naive', 'Naive count', 'blowup × queries + grinding; its conjecture was refuted'],
+];
+const REGIMES = { naive: 'naive', conjectured: 'conjectured', unique_decoding: 'unique decoding', johnson: 'Johnson radius' };
+const TERMS = {
+  constraints: 'constraint batching',
+  out_of_domain: 'the out-of-domain point',
+  lookup: 'the lookups',
+  batching: 'batching of the openings',
+  folding: 'FRI folding',
+  queries: 'FRI queries',
+  hash: 'hash collisions',
+};
+
+const word = (words, name) => words[name] ?? String(name).replaceAll('_', ' ');
+
+/** The figures as a table. `security` is what the server says; figures that it does not give are left out. */
+export function securityTable(security, caption = 'Bits of security') {
+  const figures = KINDS.map(([name, label, what]) => [label, what, figure(security, name)]).filter(([, , found]) => found);
+  if (figures.length === 0) return h('p', { class: 'soft' }, 'The server gives no figures.');
+  return h('div', { class: 'stack' },
+    h('table', { class: 'bits' },
+      h('caption', { class: 'unseen' }, caption),
+      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, 'Security'), h('th', { scope: 'col', class: 'right' }, 'Bits'), h('th', { scope: 'col' }, 'Bound by'))),
+      h('tbody', {}, figures.map(([label, what, { bits, regime, term, layer }]) =>
+        h('tr', {},
+          h('th', { scope: 'row' }, label, h('div', { class: 'hint' }, what)),
+          h('td', { class: 'right' }, h('strong', {}, bits)),
+          h('td', {},
+            term ? `${word(TERMS, term)} of ${layer}` : '–',
+            regime && regime !== 'naive' && regime !== 'conjectured' && h('div', { class: 'hint' }, word(REGIMES, regime))))))),
+    security.layers && perLayer(security.layers));
+}
+
+function figure(security, name) {
+  const found = security?.[name];
+  if (found && typeof found === 'object') return { ...found, bits: Number(found.bits).toFixed(1) };
+  const plain = security?.[`${name}_bits`];
+  return plain === undefined ? null : { bits: String(plain) };
+}
+
+function perLayer(layers) {
+  if (layers.length < 2) return null;
+  const bits = (found) => (found ? Number(found.bits).toFixed(1) : '–');
+  return h('details', {},
+    h('summary', {}, `Of ${many(layers.length, 'circuit')}`),
+    h('table', {},
+      h('caption', { class: 'unseen' }, 'Bits of security of each distinct circuit'),
+      h('thead', {}, h('tr', {}, ['Circuit', 'Proven', 'Conj.', 'Naive'].map((name, i) => h('th', { scope: 'col', class: i ? 'right' : null }, name)))),
+      h('tbody', {}, layers.map((layer) => h('tr', {},
+        h('th', { scope: 'row' }, layer.layer, layer.proofs > 1 && h('div', { class: 'hint' }, `and ${many(layer.proofs - 1, 'more proof')} like it`)),
+        [layer.proven, layer.conjectured, layer.naive].map((found) => h('td', { class: 'right' }, bits(found))))))));
+}

@@ -1,0 +1,140 @@
+// The nodes of a job as a picture: a chain in lines, a tree level by level with the root on top. It is a
+// picture only; everything in it, and more, is in the table of nodes.
+
+import { h, s } from './dom.js';
+import { many } from './format.js';
+import { KINDS, NODE_STATES } from './words.js';
+
+const GAP = 8;
+const TALLEST = 34;
+const WIDEST = 76;
+const LEAST = 7;
+
+/** The picture. `show(nodes)` draws nodes with `id`, `kind`, `state`, `children`; `onPick(id)` tells of a click. */
+export function treeMap({ compact = false, onPick } = {}) {
+  const svg = s('svg', { class: 'map', role: 'img', 'aria-label': 'No nodes yet' });
+  const element = h('div', { class: compact ? 'map-box compact' : 'map-box' }, svg);
+  let nodes = [];
+  let drawn = '';
+  const draw = () => {
+    const width = element.clientWidth;
+    if (!width || nodes.length === 0) return;
+    const shape = `${width} ${nodes.map(({ id, state }) => `${id}${state}`).join(' ')}`;
+    if (shape === drawn) return;
+    drawn = shape;
+    const levels = byLevel(nodes);
+    const place = levels.every((level) => level.length === 1) ? chain(nodes, width, compact) : tree(levels, width, compact);
+    render(svg, place, width, onPick);
+    svg.setAttribute('aria-label', summary(nodes, levels.length));
+  };
+  new ResizeObserver(draw).observe(element);
+  return {
+    element,
+    show(next) {
+      nodes = next;
+      draw();
+    },
+  };
+}
+
+const levelOf = (id) => Number(id.split('/')[0]);
+
+/** Nodes by level, leaves first. */
+export function byLevel(nodes) {
+  const levels = [];
+  for (const node of nodes) (levels[levelOf(node.id)] ??= []).push(node);
+  return levels.filter(Boolean);
+}
+
+function summary(nodes, levels) {
+  const states = Object.keys(NODE_STATES)
+    .map((state) => [state, nodes.filter((node) => node.state === state).length])
+    .filter(([, found]) => found)
+    .map(([state, found]) => `${found} ${NODE_STATES[state]}`);
+  return `${many(nodes.length, 'node')} in ${many(levels, 'level')}: ${states.join(', ')}`;
+}
+
+/** A chain: the base first, as many on a line as fit. */
+function chain(nodes, width, compact) {
+  const w = compact ? 44 : WIDEST;
+  const h0 = compact ? 26 : TALLEST;
+  const gap = compact ? 14 : 20;
+  const perLine = Math.max(1, Math.floor((width + gap) / (w + gap)));
+  const cells = new Map();
+  nodes.forEach((node, i) => {
+    cells.set(node.id, { node, x: (i % perLine) * (w + gap), y: Math.floor(i / perLine) * (h0 + 14) + 1, w, h: h0 });
+  });
+  const wires = nodes.slice(1).flatMap((node, i) => {
+    const [from, to] = [cells.get(nodes[i].id), cells.get(node.id)];
+    if (from.y !== to.y) return [];
+    return [{ d: `M${from.x + w} ${from.y + h0 / 2}H${to.x}`, done: from.node.state === 'done' }];
+  });
+  return { cells, wires, labels: [], height: Math.ceil(nodes.length / perLine) * (h0 + 14) - 12 };
+}
+
+/** A tree: every level over the whole width; a level too wide for that becomes a block without wires. */
+function tree(levels, width, compact) {
+  const cells = new Map();
+  const labels = [];
+  let y = 1;
+  const h0 = compact ? 18 : 26;
+  for (const [i, level] of [...levels.entries()].reverse()) {
+    if (!compact) {
+      labels.push({ text: levelName(i, levels, level), y: y + 6 });
+      y += 16;
+    }
+    const pitch = width / level.length;
+    if (pitch >= LEAST + 2) {
+      const gap = Math.min(GAP, pitch / 4);
+      const w = Math.min(WIDEST, pitch - gap);
+      level.forEach((node, j) => cells.set(node.id, { node, x: pitch * (j + 0.5) - w / 2, y, w, h: h0, wired: true }));
+      y += h0 + (compact ? 16 : 22);
+    } else {
+      const side = LEAST + 3;
+      const perLine = Math.floor(width / (side + 2));
+      level.forEach((node, j) => cells.set(node.id, {
+        node, x: (j % perLine) * (side + 2), y: y + Math.floor(j / perLine) * (side + 2), w: side, h: side, wired: false,
+      }));
+      y += Math.ceil(level.length / perLine) * (side + 2) + 16;
+    }
+  }
+  const wires = [...cells.values()].flatMap((parent) => (parent.node.children ?? []).map((id) => {
+    const child = cells.get(id);
+    if (!child?.wired || !parent.wired) return null;
+    const [x1, y1, x2, y2] = [parent.x + parent.w / 2, parent.y + parent.h, child.x + child.w / 2, child.y];
+    const middle = (y1 + y2) / 2;
+    return { d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`, done: child.node.state === 'done' };
+  }).filter(Boolean));
+  return { cells, wires, labels, height: y - 12 };
+}
+
+function levelName(i, levels, level) {
+  if (i === levels.length - 1) return 'Root';
+  if (i === 0) return many(level.length, 'leaf', 'leaves');
+  return `Level ${i}: ${many(level.length, 'proof')}`;
+}
+
+function render(svg, { cells, wires, labels, height }, width, onPick) {
+  svg.setAttribute('viewBox', `-1 0 ${width + 2} ${height}`);
+  svg.setAttribute('height', height);
+  svg.replaceChildren(
+    ...wires.map(({ d, done }) => s('path', { class: done ? 'wire done' : 'wire', d })),
+    ...labels.map((label) => s('text', { class: 'level', x: 0, y: label.y }, label.text)),
+    ...[...cells.values()].map((cell) => box(cell, onPick)),
+  );
+}
+
+function box({ node, x, y, w, h: height }, onPick) {
+  const { id, kind, state } = node;
+  return s('g', { class: `node ${state}`, onclick: onPick && (() => onPick(id)) },
+    s('title', {}, `${id}: ${KINDS[kind] ?? kind}, ${NODE_STATES[state] ?? state}`),
+    s('rect', { class: 'cell', x, y, width: w, height, rx: Math.min(5, w / 4) }),
+    w >= 34 && s('text', { x: x + w / 2, y: y + height / 2 }, state === 'done' && w >= 60 ? `${id} ✓` : id),
+    w < 34 && state === 'failed' && s('path', { class: 'cross', d: `M${x + 2} ${y + 2}l${w - 4} ${height - 4}m0 ${4 - height}l${4 - w} ${height - 4}` }));
+}
+
+/** What the colours mean. */
+export const treeLegend = () =>
+  h('ul', { class: 'legend', 'aria-label': 'Legend' },
+    [['waiting', 'waiting'], ['running', 'being proved'], ['done', 'done'], ['failed', 'failed']].map(([state, label]) =>
+      h('li', {}, h('i', { class: `box ${state}` }), label)));

@@ -83,7 +83,8 @@ pub struct Measured {
     /// The parameters of what was measured.
     pub parameters: Vec<Parameters>,
     /// How secure the Keccak chain is that is measured.
-    pub security: SecurityReport,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security: Option<SecurityReport>,
     /// What a leaf costs, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<LeafCost>,
@@ -123,7 +124,7 @@ impl Measured {
             figures: &self.figures,
             layers: layers.collect(),
             parameters: &self.parameters,
-            security: &self.security,
+            security: self.security.as_ref(),
             strength: &self.strength,
         }
     }
@@ -135,7 +136,7 @@ pub struct Sizes<'a> {
     figures: &'a [Figure],
     layers: Vec<LayerSizes<'a>>,
     parameters: &'a [Parameters],
-    security: &'a SecurityReport,
+    security: Option<&'a SecurityReport>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     strength: &'a [StrengthCost],
 }

@@ -75,7 +75,7 @@ impl Bench<'_> {
             figures: figures.into_vec(),
             layers,
             parameters: self.parameters()?,
-            security: self.security()?,
+            security: Some(self.security()?),
             leaves,
             strength,
             service,

@@ -1,6 +1,7 @@
 //! `arbor bench`: the figures of this machine, beside those that the project asks of itself.
 
 use arbor_prover::LayerReport;
+use arbor_prover::security::SecurityReport;
 use clap::Args;
 
 use super::Format;
@@ -109,7 +110,7 @@ fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
     for parameters in &measured.parameters {
         output::line(format_args!("{}: {}", parameters.proof, parameters.fri))?;
     }
-    for line in measured.security.lines() {
+    for line in measured.security.iter().flat_map(SecurityReport::lines) {
         output::line(line)?;
     }
     Ok(())

@@ -20,7 +20,7 @@ use crate::error::CompileError;
 use crate::fingerprint::fingerprint;
 use crate::statement;
 use limits::{check_chunks, check_heights, check_multiplicities};
-use lookups::{log_num_chunks, number_buses, packed_lookups};
+use lookups::{log_num_chunks, num_fractions, number_buses, packed_lookups};
 use seeds::{batch_shape, fri_shape, input_trees, pcs_shape, recorded};
 
 /// Which verifier a proof is for.
@@ -62,6 +62,9 @@ pub struct Instance {
     pub aux_width: usize,
     /// For each LogUp column, which bus it is on.
     pub buses: Vec<usize>,
+    /// Fractions that a row adds to the LogUp sums, an exclusive group counting as one. Circuits do not
+    /// depend on it; the soundness of the lookups does.
+    pub fractions: usize,
     /// Number of quotient chunks.
     pub num_chunks: usize,
     /// The constraints, in the order in which the native verifier folds them.
@@ -219,6 +222,7 @@ impl ChildShape {
                 log_height,
                 aux_width: if lookups[i].is_empty() { 0 } else { lookups[i].len() + 1 },
                 buses: bus_ids[i].clone(),
+                fractions: num_fractions(&lookups[i]),
                 constraints: batch_constraints(air, layout, &lookups[i]),
                 ..Instance::from_air(air, log_chunks)
             });
@@ -399,6 +403,7 @@ impl Instance {
             periodic: air.periodic_columns().to_vec(),
             aux_width: 0,
             buses: vec![],
+            fractions: 0,
             num_chunks: 1 << log_chunks,
             constraints: vec![],
         }

@@ -149,6 +149,18 @@ impl CircuitBuilder {
 }
 
 impl Circuit {
+    /// The shape of the proofs of this circuit once it is prepared: commits to nothing.
+    ///
+    /// # Errors
+    /// As [`PreparedCircuit::prepare`].
+    pub fn shape(&self, fri: &FriConfig) -> Result<ChildShape, CompileError> {
+        check_height("E", self.log_height, fri)?;
+        let preprocessed = Arc::new(RowMajorMatrix::new(vec![], arith::NUM_PREPROCESSED));
+        let publics = Publics::Scalars(self.publics.len());
+        let air = LayerAir::Arith(ArithAir { publics, preprocessed });
+        ChildShape::batch(&[air], &[self.log_height], fri)
+    }
+
     /// Evaluates the circuit.
     fn evaluate(&self, public_values: &[F]) -> Vec<EF> {
         let mut memory = EF::zero_vec(self.reads.len());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use p3_batch_stark::{CommonData, ProverData, StarkInstance, prove_batch, verify_batch};
 use p3_field::TwoAdicField;
+use p3_matrix::dense::RowMajorMatrix;
 use p3_util::log2_ceil_usize;
 
 use crate::child::{ChildInput, ChildShape};
@@ -80,12 +81,7 @@ impl PreparedLayer {
         min_log_height: usize,
     ) -> Result<Self, CompileError> {
         let mut program = compile(&children)?;
-        let rows = [program.gates.len(), program.hashes.len()];
-        let log_height = rows
-            .into_iter()
-            .map(log2_ceil_usize)
-            .fold(min_log_height.max(fri.log_final_poly_len + 1), usize::max);
-        check_height("E and H", log_height, &fri)?;
+        let (rows, log_height) = heights(&program, &fri, min_log_height)?;
         pad_gates(&mut program.gates, &mut program.reads, log_height);
         let arith = Arc::new(arith::preprocessed_trace(
             &program.gates,
@@ -105,6 +101,26 @@ impl PreparedLayer {
         ];
         let committed = Committed::new(airs, &[log_height; 2], fri)?.into_layer();
         Ok(Self { program, children, committed, rows })
+    }
+
+    /// The shape of the proofs of the layer that [`Self::prepare`] would prepare: compiles, and commits to
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`Self::prepare`].
+    pub fn shape_of(
+        children: &[ChildShape],
+        fri: &FriConfig,
+        min_log_height: usize,
+    ) -> Result<ChildShape, CompileError> {
+        let (_, log_height) = heights(&compile(children)?, fri, min_log_height)?;
+        let columns = |width| Arc::new(RowMajorMatrix::new(vec![], width));
+        let (arith, hash) = (columns(arith::NUM_PREPROCESSED), columns(hash::NUM_PREPROCESSED));
+        let airs = [
+            LayerAir::Arith(ArithAir { publics: Publics::Digest, preprocessed: arith }),
+            LayerAir::Hash(HashAir { preprocessed: hash }),
+        ];
+        ChildShape::batch(&airs, &[log_height; 2], fri).map(ChildShape::into_layer)
     }
 
     /// Shape of the proofs that this layer makes, to be wrapped in the next one.
@@ -242,6 +258,19 @@ impl PreparedLayer {
     }
 }
 
+/// Rows of either table, and the log of the height that both are padded to.
+fn heights(
+    program: &Program,
+    fri: &FriConfig,
+    min_log_height: usize,
+) -> Result<([usize; 2], usize), CompileError> {
+    let rows = [program.gates.len(), program.hashes.len()];
+    let least = min_log_height.max(fri.log_final_poly_len + 1);
+    let log_height = rows.into_iter().map(log2_ceil_usize).fold(least, usize::max);
+    check_height("E and H", log_height, fri)?;
+    Ok((rows, log_height))
+}
+
 fn limbs(traces: &Traces, addr: Addr) -> [F; D] {
     use p3_field::BasedVectorSpace;
     let value: &[F] = traces.memory[addr.index()].as_basis_coefficients_slice();
@@ -329,7 +358,7 @@ impl Committed {
 
     pub(crate) fn prove(
         &self,
-        traces: &[&p3_matrix::dense::RowMajorMatrix<F>],
+        traces: &[&RowMajorMatrix<F>],
         publics: &[Vec<F>],
         sink: Arc<dyn PhaseSink>,
     ) -> Result<BatchProof, ProveError> {

@@ -76,12 +76,20 @@ pub enum ParamError {
         source: serde_json::Error,
     },
     /// A name that no embedded preset has.
-    #[error("preset \"{name}\" is not known; known: {known}")]
+    #[error("preset \"{name}\" is not known; known: {known}, and proven-N for N from 60 to 110")]
     UnknownPreset {
         /// As asked for.
         name: String,
         /// The names there are.
         known: String,
+    },
+    /// Fewer proven bits than the preset promises, and no grinding that may still be added helps.
+    #[error("the preset asks for {minimum} proven bits, this job comes to {found}")]
+    TooWeak {
+        /// As the preset asks.
+        minimum: u32,
+        /// What can be had: regime, round and proof that bind.
+        found: crate::security::Figure,
     },
     /// A preset that does not parse.
     #[error("preset {origin} cannot be read: {source}")]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::ParamError;
 use crate::params::ChainSpec;
 use crate::preset::Preset;
+use crate::security::{Term, reach};
 use crate::tree::{FindJob, ProofSpec, TreeSpec};
 
 /// Everything one job asks for. Unknown fields are errors and numbers are integers.
@@ -201,6 +202,20 @@ pub struct FriOverrides {
     pub query_pow_bits: Option<usize>,
 }
 
+impl FriOverrides {
+    /// Whether a parameter is set that this round of the protocol hangs on.
+    const fn sets(&self, term: Term) -> bool {
+        match term {
+            Term::OutOfDomain => self.ood_pow_bits.is_some(),
+            Term::Lookup => self.lookup_pow_bits.is_some(),
+            Term::Batching => self.batch_pow_bits.is_some(),
+            Term::Folding => self.commit_pow_bits.is_some(),
+            Term::Queries => self.num_queries.is_some() || self.security_level.is_some(),
+            Term::Constraints | Term::Hash => false,
+        }
+    }
+}
+
 impl Job {
     /// A chain on `base` with the default preset and no overrides.
     #[must_use]
@@ -251,11 +266,24 @@ impl Job {
         finished: Vec<ProofSpec>,
     ) -> Result<ProofSpec, ParamError> {
         let mut unknown = |leaf, job: &str| Err(ParamError::LeafJob { leaf, job: job.to_owned() });
-        match self.recursion {
-            Recursion::Chain { .. } => self.resolve_with(preset).map(ProofSpec::Chain),
+        self.resolve_from(preset, finished, &mut unknown)
+    }
+
+    fn resolve_from(
+        &self,
+        preset: &Preset,
+        finished: Vec<ProofSpec>,
+        find: FindJob<'_>,
+    ) -> Result<ProofSpec, ParamError> {
+        let spec = match self.recursion {
+            Recursion::Chain { .. } => ChainSpec::resolve(self, preset).map(ProofSpec::Chain)?,
             Recursion::Tree { .. } => {
-                TreeSpec::resolve(self, preset, finished, &mut unknown).map(ProofSpec::Tree)
+                TreeSpec::resolve(self, preset, finished, find).map(ProofSpec::Tree)?
             }
+        };
+        match preset.min_proven_bits {
+            Some(minimum) => reach(spec, minimum, &|term| !self.sets(term)),
+            None => Ok(spec),
         }
     }
 
@@ -267,12 +295,7 @@ impl Job {
         preset: &Preset,
         find: FindJob<'_>,
     ) -> Result<ProofSpec, ParamError> {
-        match self.recursion {
-            Recursion::Chain { .. } => self.resolve_with(preset).map(ProofSpec::Chain),
-            Recursion::Tree { .. } => {
-                TreeSpec::resolve(self, preset, Vec::new(), find).map(ProofSpec::Tree)
-            }
-        }
+        self.resolve_from(preset, Vec::new(), find)
     }
 
     /// Ids of the jobs whose proofs are leaves, with their positions.
@@ -290,11 +313,32 @@ impl Job {
             .collect()
     }
 
+    /// Whether the job sets a parameter of this round itself, for any of its proofs.
+    fn sets(&self, term: Term) -> bool {
+        let leaves = match &self.recursion {
+            Recursion::Tree { leaves: Some(leaves), .. } => leaves.as_slice(),
+            _ => &[],
+        };
+        let leaves = leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Base(base) => Some(base.fri()),
+            Leaf::Finished(_) => None,
+        });
+        let base = self.base.iter().map(BaseJob::fri);
+        let mut all = [&self.fri, &self.last.fri].into_iter().chain(base).chain(leaves);
+        all.any(|fri| fri.sets(term))
+    }
+
     /// Fills in everything that the job leaves open from `preset`.
     ///
     /// Errors: the first parameter that is refused, with its value and what would be allowed.
     pub fn resolve_with(&self, preset: &Preset) -> Result<ChainSpec, ParamError> {
-        ChainSpec::resolve(self, preset)
+        match self.recursion {
+            Recursion::Chain { .. } => match self.resolve_any(preset, Vec::new())? {
+                ProofSpec::Chain(chain) => Ok(chain),
+                ProofSpec::Tree(_) => Err(ParamError::NotAChain),
+            },
+            Recursion::Tree { .. } => Err(ParamError::NotAChain),
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::proof::FinalProof;
 use crate::report::LayerReport;
 
 pub use plan::{Input, Node, NodeId, NodeKind, TreePlan};
+pub(crate) use prepare::MOST_WRAPS;
 pub use prepare::{PreparedProof, PreparedTree, prepare};
 pub use run::{LeafProof, RunOptions, prove};
 pub use spec::{FindJob, LeafSpec, MAX_ARITY, MAX_LEAVES, ProofSpec, TreeSpec};

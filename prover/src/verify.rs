@@ -1,8 +1,8 @@
 //! Verifies a proof file from its bytes alone.
 //!
 //! In this order: the file (magic, version, limits, checksum), the parameters against the limits, what
-//! is expected, the keys (derived from the parameters, never read from the file), the digests of every
-//! layer, and the last proof. That proof vouches for all below it.
+//! is expected, the keys (derived from the parameters, never read from the file), the security of the
+//! parameters against the policy, the digests of every layer, and the last proof. That proof vouches for all below it.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +24,7 @@ use crate::key::to_hex;
 use crate::observer::{Observer, Silent};
 use crate::params::{BaseSpec, Program};
 use crate::proof::FinalProof;
+use crate::security::{Figure, Policy, SecurityReport};
 use crate::statement::Expected;
 use crate::tree::{LeafSpec, MAX_LEAVES, PreparedProof, ProofSpec, ProofStatement};
 
@@ -50,6 +51,16 @@ pub struct VerifyOptions {
     pub max_leaves: Option<usize>,
     /// Most bytes of memory to derive the keys; by default [`DEFAULT_MAX_DERIVE_BYTES`].
     pub max_derive_bytes: Option<u64>,
+    /// How secure the proof must be. By default [`Policy::default`], which refuses parameters for tests.
+    pub policy: Policy,
+}
+
+impl VerifyOptions {
+    /// The defaults, but accepting proofs of any strength: for tests and for looking at a proof.
+    #[must_use]
+    pub fn any_strength() -> Self {
+        Self { policy: Policy::ANY_STRENGTH, ..Self::default() }
+    }
 }
 
 /// A proof that is valid, and what it says.
@@ -65,6 +76,10 @@ pub struct Verified {
     pub proof_bytes: usize,
     /// The least of `log_blowup × queries + query grinding` over all proofs.
     pub naive_bits: usize,
+    /// How secure it is, everything below included.
+    pub security: SecurityReport,
+    /// What was asked of its security.
+    pub policy: Policy,
     /// Time to derive the keys, in milliseconds.
     pub derive_ms: f64,
     /// Time to verify the last proof, in milliseconds.
@@ -124,6 +139,14 @@ pub enum VerifyFailure {
         expected: usize,
         /// Keys in the file.
         got: usize,
+    },
+    /// The parameters are weaker than the verifier asks for, however valid the proof.
+    #[error("the proof is too weak: {found}, the policy asks for {policy}")]
+    TooWeak {
+        /// What it has: regime, round and layer that bind.
+        found: Figure,
+        /// What was asked.
+        policy: Policy,
     },
     /// The proof is not accepted.
     #[error("the proof is invalid: {source}")]
@@ -220,6 +243,9 @@ pub fn verify_bytes(
     let start = Instant::now();
     let prepared = derive(spec, cache)?;
     check_keys(&file, &prepared)?;
+    let security = SecurityReport::of(&prepared);
+    let policy = options.policy;
+    policy.check(&security).map_err(|found| VerifyFailure::TooWeak { found, policy })?;
     let derive_ms = millis(start.elapsed());
     let start = Instant::now();
     let publics = spec.public_values(&statement.results());
@@ -231,6 +257,8 @@ pub fn verify_bytes(
         node_digest,
         proof_bytes: file.proof.len(),
         naive_bits: spec.naive_bits(),
+        security,
+        policy,
         derive_ms,
         verify_ms,
     })
@@ -250,7 +278,9 @@ pub fn circuits(
 }
 
 /// Refuses what would cost too much, before any of it is spent.
-fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), VerifyFailure> {
+///
+/// Errors: refused parameters, or the first limit that is exceeded.
+pub fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), VerifyFailure> {
     spec.validate().map_err(|source| VerifyFailure::Parameters { source })?;
     for base in spec.bases() {
         let default = match base.program {

@@ -71,8 +71,10 @@ fn fibonacci_chains_verify_from_their_bytes() -> Outcome {
                 r#"{{"layers":{layers},"base":{{"program":"fibonacci","n":{n},"a":3,"b":4,"result":{}}}}}"#,
                 fibonacci(n, 3, 4)
             );
-            let options =
-                VerifyOptions { expect: Some(Expected::from_json(&expect)?), ..Default::default() };
+            let options = VerifyOptions {
+                expect: Some(Expected::from_json(&expect)?),
+                ..VerifyOptions::any_strength()
+            };
             let verified = verify_bytes(&proof.to_bytes()?, &options, &Cache::new())?;
             assert_eq!(verified.statement, proof.statement.clone().into());
             assert_eq!(verified.keys.len(), layers + 1);
@@ -86,14 +88,14 @@ fn keccak_base_proofs_verify_from_their_bytes() -> Outcome {
     let cache = Cache::new();
     for n in [1, 2, 100] {
         let proof = prove(&spec(BaseJob::keccak(n, 5), 0)?, &cache)?;
-        let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
+        let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::any_strength(), &cache)?;
         assert_eq!(verified.statement, proof.statement.clone().into());
         let other = ProofFile::parse(&proof.to_bytes()?, &Default::default())?;
         for at in (0..other.proof.len()).step_by(1 + other.proof.len() / 50) {
             let mut changed = other.proof.clone();
             changed[at] ^= 1;
             let bytes = format::assemble(&other.header, &changed)?;
-            let result = verify_bytes(&bytes, &VerifyOptions::default(), &cache);
+            let result = verify_bytes(&bytes, &VerifyOptions::any_strength(), &cache);
             assert!(result.is_err_and(|failure| failure.exit_code() == 1), "byte {at}");
         }
     }
@@ -105,7 +107,7 @@ fn keccak_chains_verify_from_their_bytes() -> Outcome {
     let cache = Cache::new();
     for (n, layers) in [(1, 2), (2, 1)] {
         let proof = prove(&spec(BaseJob::keccak(n, 5), layers)?, &cache)?;
-        let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
+        let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::any_strength(), &cache)?;
         assert_eq!(verified.statement, proof.statement.clone().into());
     }
     Ok(())
@@ -130,7 +132,7 @@ fn the_last_layer_may_have_parameters_of_its_own() -> Outcome {
     job.last.fri.log_blowup = Some(4);
     let cache = Cache::new();
     let proof = prove(&job.resolve()?, &cache)?;
-    let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::default(), &cache)?;
+    let verified = verify_bytes(&proof.to_bytes()?, &VerifyOptions::any_strength(), &cache)?;
     let ProofStatement::Chain(statement) = verified.statement else { panic!("a chain was proved") };
     assert_eq!(statement.fri.last.map(|fri| fri.log_blowup), Some(4));
     Ok(())
@@ -158,7 +160,7 @@ fn a_proof_under_another_statement_is_invalid() -> Outcome {
         let mut header = file.header;
         header.statement = ProofStatement::new(&header.spec, &mut [Some(54)].into_iter());
         let bytes = format::assemble(&header, &file.proof)?;
-        let result = verify_bytes(&bytes, &VerifyOptions::default(), &cache);
+        let result = verify_bytes(&bytes, &VerifyOptions::any_strength(), &cache);
         assert!(matches!(result, Err(VerifyFailure::Rejected { .. })), "{result:?}");
     }
     Ok(())
@@ -173,7 +175,7 @@ fn bytes_changed_in_the_proof_never_pass_and_never_panic() -> Outcome {
         let mut changed = file.proof.clone();
         changed[at] ^= 1;
         let bytes = format::assemble(&file.header, &changed)?;
-        let result = verify_bytes(&bytes, &VerifyOptions::default(), &cache);
+        let result = verify_bytes(&bytes, &VerifyOptions::any_strength(), &cache);
         assert!(result.is_err_and(|failure| failure.exit_code() == 1), "byte {at}");
     }
     Ok(())

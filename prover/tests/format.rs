@@ -30,7 +30,7 @@ fn chain_of(header: &mut Header) -> &mut ChainSpec {
 }
 
 fn failure(bytes: &[u8]) -> VerifyFailure {
-    match verify_bytes(bytes, &VerifyOptions::default(), &Cache::new()) {
+    match verify_bytes(bytes, &VerifyOptions::any_strength(), &Cache::new()) {
         Ok(verified) => panic!("accepted: {verified:?}"),
         Err(failure) => failure,
     }
@@ -106,7 +106,7 @@ fn lengths_beyond_the_limits_are_refused_before_anything_is_read() -> Result<(),
     }
     let options = VerifyOptions {
         limits: Limits { file_bytes: 100, ..Limits::default() },
-        ..VerifyOptions::default()
+        ..VerifyOptions::any_strength()
     };
     let result = verify_bytes(&container()?, &options, &Cache::new());
     assert!(result.is_err_and(|failure| failure.exit_code() == 3));
@@ -158,9 +158,9 @@ fn a_sealed_file_with_wrong_contents_is_refused() -> Result<(), Box<dyn Error>> 
 fn limits_of_the_verifier_come_before_its_work() -> Result<(), Box<dyn Error>> {
     let bytes = container()?;
     for options in [
-        VerifyOptions { max_rows: Some(4), ..VerifyOptions::default() },
-        VerifyOptions { max_leaves: Some(0), ..VerifyOptions::default() },
-        VerifyOptions { max_derive_bytes: Some(1 << 20), ..VerifyOptions::default() },
+        VerifyOptions { max_rows: Some(4), ..VerifyOptions::any_strength() },
+        VerifyOptions { max_leaves: Some(0), ..VerifyOptions::any_strength() },
+        VerifyOptions { max_derive_bytes: Some(1 << 20), ..VerifyOptions::any_strength() },
     ] {
         let result = verify_bytes(&bytes, &options, &Cache::new());
         assert!(result.is_err_and(|failure| failure.class() == FailureClass::Limit));

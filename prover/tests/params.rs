@@ -162,7 +162,11 @@ fn a_preset_file_reads_like_an_embedded_one() -> Outcome {
     let wrong = Preset::from_toml("[layer]\nlog_blowop = 2", "typo.toml");
     assert!(wrong.is_err_and(|error| error.to_string().contains("typo.toml")));
     let unknown = Preset::named("fastest").map_err(|error| error.to_string());
-    assert!(unknown.is_err_and(|text| text.contains("default, blowup8, insecure-test")));
+    assert!(
+        unknown.is_err_and(
+            |text| text.contains("default, proven-100, compact, blowup8, insecure-test")
+        )
+    );
     Ok(())
 }
 

@@ -39,7 +39,8 @@ fn a_tree_of_two_levels_is_proved_and_verified_from_its_bytes() {
     let proof = proved(&spec, &cache, RunOptions::default());
     assert_eq!(proof.reports.len(), 7);
     let bytes = proof.to_bytes().expect("encodes");
-    let verified = verify_bytes(&bytes, &VerifyOptions::default(), &Cache::new()).expect("valid");
+    let verified =
+        verify_bytes(&bytes, &VerifyOptions::any_strength(), &Cache::new()).expect("valid");
     println!("{}", verified.statement);
     assert_eq!(verified.statement.results().len(), 4);
 }
@@ -51,7 +52,7 @@ fn nodes_of_a_level_may_be_proved_at_the_same_time() {
     let proof = proved(&spec, &cache, RunOptions { concurrent_pairs: true });
     assert!(proof.concurrent);
     let bytes = proof.to_bytes().expect("encodes");
-    verify_bytes(&bytes, &VerifyOptions::default(), &cache).expect("valid");
+    verify_bytes(&bytes, &VerifyOptions::any_strength(), &cache).expect("valid");
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn leaves_of_different_shapes_are_brought_to_one() {
     spec.leaves.push(LeafSpec::Base(base.clone()));
     let proof = proved(&spec, &cache, RunOptions::default());
     let bytes = proof.to_bytes().expect("encodes");
-    let verified = verify_bytes(&bytes, &VerifyOptions::default(), &cache).expect("valid");
+    let verified = verify_bytes(&bytes, &VerifyOptions::any_strength(), &cache).expect("valid");
     println!("{}", verified.statement);
     for report in &proof.reports {
         println!("{:?} {:?} {:?}", report.node, report.kind, report.tables);

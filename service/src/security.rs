@@ -1,14 +1,16 @@
-//! Bits of security of a job or of a proof, for the API.
+//! Bits of security of a job, for the API.
 
-use arbor_prover::Cache;
+use arbor_prover::security::forecast;
 use arbor_prover::tree::ProofSpec;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// The figures of a proof with these parameters, each with its regime.
+use crate::engine::EngineError;
+
+/// The figures of a proof with these parameters, each with its regime and with what binds it.
 ///
-/// `naive_bits` is the least of `log_blowup × queries + query grinding` over all proofs below: what most
-/// tools print, and no proven level.
-#[must_use]
-pub fn security_of(spec: &ProofSpec, _cache: &Cache) -> Value {
-    json!({ "naive_bits": spec.naive_bits() })
+/// # Errors
+/// Parameters for which no circuit can be built.
+pub fn security_of(spec: &ProofSpec) -> Result<Value, EngineError> {
+    let report = forecast(spec)?;
+    Ok(serde_json::to_value(report).unwrap_or_default())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arbor_prover::security::Policy;
 use arbor_prover::{Cache, Limits, Verified, VerifyFailure, VerifyOptions, verify_bytes};
 use bytes::Bytes;
 use serde_json::Value;
@@ -10,7 +11,6 @@ use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::config::VerificationConfig;
-use crate::security::security_of;
 
 /// Verifies files that are sent in.
 #[derive(Debug)]
@@ -67,6 +67,7 @@ impl Verifier {
                 max_rows: Some(config.max_rows),
                 max_leaves: Some(config.max_leaves),
                 max_derive_bytes: Some(config.max_derive_bytes),
+                policy: Policy { min_proven_bits: config.min_proven_bits },
             },
             #[cfg(feature = "parallel")]
             pool: rayon::ThreadPoolBuilder::new()
@@ -99,9 +100,7 @@ impl Verifier {
         self.spawn(move || {
             let _place = place;
             let outcome = verify_bytes(&file, &options, &cache).map(|verified| {
-                let security = arbor_prover::ProofFile::parse(&file, &options.limits)
-                    .map(|file| security_of(&file.header.spec, &cache))
-                    .unwrap_or_default();
+                let security = serde_json::to_value(&verified.security).unwrap_or_default();
                 (verified, security)
             });
             // Nobody may be waiting any more.

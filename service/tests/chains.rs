@@ -15,7 +15,7 @@ fn prove_and_verify(line: &str) -> (serde_json::Value, serde_json::Value) {
     let mut args = words(&format!("prove {line} --preset insecure-test --json --out"));
     args.push(file.clone());
     let proved = json(&arbor(args));
-    let verified = json(&arbor(["verify", &file, "--json"]));
+    let verified = json(&arbor(["verify", "--min-proven-bits", "0", &file, "--json"]));
     let files = std::fs::read_dir(folder.path()).expect("the folder is there").count();
     assert_eq!(files, 1, "nothing but the proof is written");
     (proved, verified)
@@ -104,6 +104,7 @@ fn exact_figures_have_no_times() {
     ];
     assert_eq!(names, expected);
     assert!(!stdout(&output).contains("_ms"), "no times");
+    assert!(measured["security"]["proven"]["bits"].as_f64().expect("bits") < 60.0, "for tests");
     let works: Vec<_> =
         measured["layers"].as_array().expect("layers").iter().map(|l| &l["work"]).collect();
     for work in ["keccak", "fibonacci-100", "tree2", "tree8"] {
@@ -111,6 +112,19 @@ fn exact_figures_have_no_times() {
     }
     let text = stdout(&arbor(words("bench --exact --preset insecure-test")));
     assert!(!text.contains(" ms"), "{text}");
+}
+
+#[test]
+fn what_proven_bits_cost_is_measured_and_its_sizes_have_no_times() {
+    let measured = json(&arbor(words("bench --exact --work proven100 --json")));
+    let costs = measured["strength"].as_array().expect("two chains");
+    assert_eq!(costs.len(), 2);
+    assert_eq!(costs[0]["cells_ratio"], 1.0);
+    assert!(costs[0]["proven_bits"].as_f64() >= Some(60.0));
+    assert!(costs[1]["proven_bits"].as_f64() >= Some(100.0));
+    assert!(costs[1]["queries"].as_u64() > costs[0]["queries"].as_u64());
+    assert!(costs[1]["cells_ratio"].as_f64() >= Some(1.0));
+    assert!(costs[1]["time_ratio"].is_null());
 }
 
 #[test]

@@ -16,7 +16,9 @@ fn a_valid_file_is_valid_and_says_what_it_proves() {
     let output = on("verify", &Proved::get().file());
     assert_code(&output, 0);
     let text = stdout(&output);
-    for word in ["valid", "F(5) = 5", "chain of 1 layer", "naive bits"] {
+    for word in
+        ["valid", "F(5) = 5", "chain of 1 layer", "proven security", "naive", "queries", "policy"]
+    {
         assert!(text.contains(word), "{word} is not in {text}");
     }
 }
@@ -24,7 +26,7 @@ fn a_valid_file_is_valid_and_says_what_it_proves() {
 #[test]
 fn json_is_alone_on_standard_output() {
     let file = Proved::get().file().display().to_string();
-    let verified = json(&arbor(["verify", &file, "--json"]));
+    let verified = json(&arbor(["verify", "--min-proven-bits", "0", &file, "--json"]));
     assert_eq!(verified["valid"], true);
     let inspected = json(&arbor(["inspect", &file, "--json"]));
     assert_eq!(inspected["verified"], false);
@@ -102,9 +104,17 @@ fn lengths_over_the_limits_end_with_3_or_are_corrupt() {
 #[test]
 fn limits_of_the_caller_hold() {
     let file = Proved::get().file().display().to_string();
-    assert_refused(&arbor(["verify", &file, "--max-rows", "4"]), 3, &["rows", "limit is 4"]);
-    assert_refused(&arbor(["verify", &file, "--max-leaves", "0"]), 3, &["leaves"]);
-    assert_code(&arbor(["verify", &file, "--max-leaves", "1"]), 0);
+    assert_refused(
+        &arbor(["verify", "--min-proven-bits", "0", &file, "--max-rows", "4"]),
+        3,
+        &["rows", "limit is 4"],
+    );
+    assert_refused(
+        &arbor(["verify", "--min-proven-bits", "0", &file, "--max-leaves", "0"]),
+        3,
+        &["leaves"],
+    );
+    assert_code(&arbor(["verify", "--min-proven-bits", "0", &file, "--max-leaves", "1"]), 0);
 }
 
 #[test]
@@ -114,7 +124,14 @@ fn a_valid_proof_of_something_else_ends_with_1() {
     let expect = |name: &str, text: &str| {
         let path = proved.folder.path().join(name);
         std::fs::write(&path, text).expect("the statement is written");
-        arbor(["verify", &file, "--expect", path.to_str().expect("a UTF-8 path")])
+        arbor([
+            "verify",
+            "--min-proven-bits",
+            "0",
+            &file,
+            "--expect",
+            path.to_str().expect("a UTF-8 path"),
+        ])
     };
     let statement = json(&arbor(["inspect", &file, "--json"]))["header"]["statement"].clone();
     assert_code(&expect("same.json", &statement.to_string()), 0);

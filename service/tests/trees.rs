@@ -33,7 +33,8 @@ fn prove_and_verify(line: &str, name: &str) -> (Value, Value) {
     let mut args = words(&format!("prove tree {line} --preset insecure-test --json --out"));
     args.push(file.clone());
     let proved = json(&arbor(args));
-    let verified = json(&arbor(["verify", &file, "--json"]))["proof"].clone();
+    let verified =
+        json(&arbor(["verify", "--min-proven-bits", "0", &file, "--json"]))["proof"].clone();
     assert_eq!(proved["statement"], verified["statement"], "{line}");
     (proved, verified)
 }
@@ -73,6 +74,7 @@ fn inspect(file: &Path, leaf: &str) -> std::process::Output {
     arbor([
         OsStr::new("inspect"),
         file.as_os_str(),
+        "--min-proven-bits=0".as_ref(),
         "--leaf".as_ref(),
         leaf.as_ref(),
         "--json".as_ref(),
@@ -130,7 +132,12 @@ fn finished_proofs_of_any_kind_become_leaves() {
 #[test]
 fn every_leaf_is_found_by_its_way_to_the_root() {
     let file = three_leaves();
-    let verified = json(&arbor([OsStr::new("verify"), file.as_os_str(), "--json".as_ref()]));
+    let verified = json(&arbor(
+        ["verify", "--min-proven-bits", "0", "--json"]
+            .map(OsStr::new)
+            .into_iter()
+            .chain([file.as_os_str()]),
+    ));
     let root = &verified["proof"]["node_digest"];
     for leaf in ["0", "1", "2"] {
         let inclusion = json(&inspect(&file, leaf));
@@ -152,8 +159,13 @@ fn every_leaf_is_found_by_its_way_to_the_root() {
     let steps = last["steps"].as_array().expect("steps");
     assert!(steps.iter().any(|step| step["slots"][1]["present"] == false), "{last}");
     assert_ne!(last["statement_digest"], json(&inspect(&file, "1"))["statement_digest"]);
-    let text =
-        stdout(&arbor([OsStr::new("inspect"), file.as_os_str(), "--leaf".as_ref(), "1".as_ref()]));
+    let text = stdout(&arbor([
+        OsStr::new("inspect"),
+        file.as_os_str(),
+        "--min-proven-bits=0".as_ref(),
+        "--leaf".as_ref(),
+        "1".as_ref(),
+    ]));
     assert!(text.contains("leaf 1 is in the proof") && text.contains("merge"), "{text}");
 }
 
@@ -196,7 +208,7 @@ fn a_job_for_a_tree_needs_no_word_for_it() {
     let line = format!("prove --job {file} --preset insecure-test --json --out {out}");
     let proved = json(&arbor(words(&line)));
     assert_eq!(proved["layers"].as_array().map(Vec::len), Some(3));
-    assert_code(&arbor(["verify", &out]), 0);
+    assert_code(&arbor(["verify", "--min-proven-bits", "0", &out]), 0);
     let plan = json(&arbor(["prove", "--job", &file, "--plan", "--json"]));
     assert_eq!(plan["nodes"].as_array().map(Vec::len), Some(3));
 }

@@ -9,9 +9,16 @@ use tempfile::TempDir;
 fn help_names_every_command_and_the_exit_codes() {
     let output = arbor(["--help"]);
     assert_code(&output, 0);
-    for word in
-        ["prove", "prepare", "verify", "inspect", "bench", "Exit codes", "ARBOR_RETAIN_MEMORY"]
-    {
+    for word in [
+        "prove",
+        "prepare",
+        "verify",
+        "inspect",
+        "security",
+        "bench",
+        "Exit codes",
+        "ARBOR_RETAIN_MEMORY",
+    ] {
         assert!(stdout(&output).contains(word), "{word}");
     }
 }
@@ -78,9 +85,9 @@ fn usage_errors_end_with_2() {
 }
 
 #[test]
-fn what_does_not_exist_yet_is_refused_by_name() {
-    let output = arbor(words("verify x.arbor --min-proven-bits 100"));
-    assert_refused(&output, 2, &["--min-proven-bits", "not supported yet"]);
+fn what_does_not_exist_is_refused_by_name() {
+    assert_code(&arbor(words("verify x.arbor --min-proven-bits many")), 2);
+    assert_refused(&arbor(words("prepare --preset proven-120")), 2, &["proven-120", "60 to 110"]);
     assert_refused(&arbor(words("bench --work poseidon")), 2, &["poseidon", "keccak, fibonacci"]);
 }
 

@@ -36,6 +36,15 @@ pub(super) fn packed_lookups<A: Air<InteractionSymbolicBuilder<F, EF>>>(
     })
 }
 
+/// Fractions that a row adds to the sums: one a tuple, or one for all branches of an exclusive group.
+pub(super) fn num_fractions(lookups: &Lookups<F>) -> usize {
+    let of = |lookup: &Lookup<F>| match lookup.flags {
+        Some(_) => 1,
+        None => lookup.elements.len(),
+    };
+    lookups.iter().map(of).sum()
+}
+
 /// The bus of each LogUp column, the number of buses and the width of the widest message, as
 /// `p3-batch-stark` numbers them: shared buses by name, local ones each for itself.
 pub(super) fn number_buses(lookups: &[Lookups<F>]) -> (Vec<Vec<usize>>, usize, usize) {

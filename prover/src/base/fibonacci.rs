@@ -4,6 +4,7 @@
 //! result by the additions between them, n because it is asserted to be the constant for which the
 //! circuit was built.
 
+use arbor_circuits::child::ChildShape;
 use arbor_circuits::circuit::{Circuit, CircuitBuilder, PreparedCircuit};
 use arbor_circuits::config::{F, FriConfig};
 use arbor_circuits::error::CompileError;
@@ -23,6 +24,13 @@ impl FibonacciBase {
     pub fn prepare(n: u64, fri: FriConfig) -> Result<Self, CompileError> {
         let circuit = PreparedCircuit::prepare(build(n, &fri)?, fri)?;
         Ok(Self { circuit })
+    }
+
+    /// Shape of the proofs, without committing to anything.
+    ///
+    /// Errors: as [`Self::prepare`].
+    pub fn shape_of(n: u64, fri: &FriConfig) -> Result<ChildShape, CompileError> {
+        build(n, fri)?.shape(fri)
     }
 
     /// The circuit with its key.

@@ -64,6 +64,18 @@ impl PreparedBase {
         }
     }
 
+    /// What [`Self::shape`] will be, without committing to anything.
+    ///
+    /// Errors: as [`Self::prepare`].
+    pub fn shape_of(spec: &BaseSpec) -> Result<ChildShape, CompileError> {
+        match spec.program {
+            Program::Keccak { .. } => {
+                KeccakBase::prepare(spec.log_height(), spec.fri).map(|base| base.shape().clone())
+            }
+            Program::Fibonacci { n, .. } => FibonacciBase::shape_of(n, &spec.fri),
+        }
+    }
+
     /// What a layer over the proof is compiled from.
     #[must_use]
     pub fn shape(&self) -> ChildShape {

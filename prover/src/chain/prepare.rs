@@ -174,7 +174,11 @@ fn prepare_layer(
 
 /// Least height of the tables of `layer`. `below` is what the circuit of the layer below was compiled
 /// from: over a child of the same shape the same circuit serves again.
-fn min_log_height(layer: usize, child: &ChildShape, below: Option<(Digest, usize)>) -> usize {
+pub(crate) fn min_log_height(
+    layer: usize,
+    child: &ChildShape,
+    below: Option<(Digest, usize)>,
+) -> usize {
     match below {
         Some((shape, min_log_height)) if shape == child.digest() => min_log_height,
         _ if layer >= FIRST_PADDED_LAYER => child.log_heights().iter().min().copied().unwrap_or(0),

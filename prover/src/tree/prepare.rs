@@ -25,7 +25,7 @@ use crate::params::BaseSpec;
 use crate::report::{LayerKind, TableReport};
 
 /// Layers after which a leaf must have come to the common shape: its wrap, and what shrinks it.
-const MOST_WRAPS: usize = 4;
+pub(crate) const MOST_WRAPS: usize = 4;
 
 /// The circuits of a proof of any form.
 pub enum PreparedProof {

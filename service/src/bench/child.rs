@@ -16,7 +16,9 @@ const PEAK_LAYERS: usize = 3;
 /// Milliseconds that a fresh `arbor verify` takes, keys derived and all.
 pub(super) fn verify_ms(file: &Path, threads: Option<usize>) -> Result<f64, CliError> {
     let start = Instant::now();
-    run("verify", &[file.into()], threads)?;
+    // Any strength: what is measured need not be worth anything.
+    let args = ["--min-proven-bits=0".into(), file.into()];
+    run("verify", &args, threads)?;
     Ok(start.elapsed().as_secs_f64() * 1e3)
 }
 

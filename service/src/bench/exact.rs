@@ -11,7 +11,7 @@ use super::{Bench, KECCAK_LAYERS, KECCAK_PERMUTATIONS, LayerOf, Measured, SEED, 
 use crate::error::CliError;
 
 /// Element of the small chain that is proved for the size of a steady proof.
-const SMALL_ELEMENT: u64 = 100;
+pub(super) const SMALL_ELEMENT: u64 = 100;
 
 impl Bench<'_> {
     /// Compiles the circuits of the Keccak chain without proving it. Their steady layer is that of every
@@ -48,8 +48,16 @@ impl Bench<'_> {
             let sizes = self.tree_sizes(arity, &cache)?.into_iter();
             layers.extend(sizes.map(|report| LayerOf { work: work.name(), report }));
         }
-        let parameters = self.parameters()?;
-        Ok(Measured { figures: figures.into_vec(), layers, parameters, ..Measured::default() })
+        let strength =
+            if self.measures(Work::Proven100) { self.strength(true, &cache)? } else { Vec::new() };
+        Ok(Measured {
+            figures: figures.into_vec(),
+            layers,
+            parameters: self.parameters()?,
+            security: Some(self.security()?),
+            strength,
+            ..Measured::default()
+        })
     }
 
     /// A layer of the Keccak chain that is compiled and not proved: it has sizes only.

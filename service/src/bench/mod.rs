@@ -6,7 +6,9 @@
 //! merges of its own shape. All its children are one proof that was made before, which changes nothing
 //! but what it takes to get there.
 
-use arbor_prover::{BaseJob, LayerKind, TableReport};
+use arbor_prover::security::forecast;
+use arbor_prover::tree::ProofSpec;
+use arbor_prover::{BaseJob, LayerKind, SecurityReport, TableReport};
 use serde::Serialize;
 
 use crate::cli::job_args::FriArgs;
@@ -17,6 +19,7 @@ mod child;
 mod exact;
 mod figures;
 mod service;
+mod strength;
 #[cfg(test)]
 mod tests;
 mod timed;
@@ -24,6 +27,7 @@ mod trees;
 
 pub use figures::Figure;
 pub use service::ServiceCost;
+pub use strength::StrengthCost;
 pub use trees::LeafCost;
 
 /// Permutations of the Keccak base to which every time is related.
@@ -52,6 +56,8 @@ pub enum Work {
     Leaves,
     /// What the service costs beside the proofs.
     Service,
+    /// What the preset `proven-100` costs.
+    Proven100,
 }
 
 /// What to measure, and how.
@@ -76,12 +82,18 @@ pub struct Measured {
     pub layers: Vec<LayerOf>,
     /// The parameters of what was measured.
     pub parameters: Vec<Parameters>,
+    /// How secure the Keccak chain is that is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub security: Option<SecurityReport>,
     /// What a leaf costs, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leaves: Vec<LeafCost>,
     /// What the service costs, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<ServiceCost>,
+    /// What more proven bits cost, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strength: Vec<StrengthCost>,
 }
 
 /// FRI parameters of one kind of proof, in words.
@@ -108,8 +120,13 @@ impl Measured {
             queries: report.queries,
             proof_bytes: (report.proof_bytes > 0).then_some(report.proof_bytes),
         });
-        let (figures, parameters) = (&self.figures, &self.parameters);
-        Sizes { figures, layers: layers.collect(), parameters }
+        Sizes {
+            figures: &self.figures,
+            layers: layers.collect(),
+            parameters: &self.parameters,
+            security: self.security.as_ref(),
+            strength: &self.strength,
+        }
     }
 }
 
@@ -119,6 +136,9 @@ pub struct Sizes<'a> {
     figures: &'a [Figure],
     layers: Vec<LayerSizes<'a>>,
     parameters: &'a [Parameters],
+    security: Option<&'a SecurityReport>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    strength: &'a [StrengthCost],
 }
 
 /// A layer without times and memory.
@@ -154,6 +174,12 @@ impl Bench<'_> {
     /// Whether `work` is to be measured.
     fn measures(&self, work: Work) -> bool {
         self.work.contains(&work)
+    }
+
+    /// The figures of the Keccak chain.
+    fn security(&self) -> Result<SecurityReport, CliError> {
+        let keccak = self.spec(BaseJob::keccak(KECCAK_PERMUTATIONS, SEED), KECCAK_LAYERS)?;
+        Ok(forecast(&ProofSpec::Chain(keccak))?)
     }
 
     /// The parameters of the proofs behind the figures.

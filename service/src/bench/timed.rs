@@ -69,8 +69,17 @@ impl Bench<'_> {
             let base_ms = median(bases.map(|base| base.timings_ms.total));
             leaves = self.leaf_costs(base_ms, &cache)?;
         }
-        let parameters = self.parameters()?;
-        Ok(Measured { figures: figures.into_vec(), layers, parameters, leaves, service })
+        let strength =
+            if self.measures(Work::Proven100) { self.strength(false, &cache)? } else { Vec::new() };
+        Ok(Measured {
+            figures: figures.into_vec(),
+            layers,
+            parameters: self.parameters()?,
+            security: Some(self.security()?),
+            leaves,
+            strength,
+            service,
+        })
     }
 
     /// One run: the Keccak chain, or its base alone if only others are asked for, Fibonacci, and trees.

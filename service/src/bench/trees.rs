@@ -61,7 +61,7 @@ impl Work {
         match self {
             Self::Tree2 => Some(2),
             Self::Tree8 => Some(8),
-            Self::Keccak | Self::Fibonacci | Self::Leaves | Self::Service => None,
+            Self::Keccak | Self::Fibonacci | Self::Leaves | Self::Service | Self::Proven100 => None,
         }
     }
 
@@ -74,6 +74,7 @@ impl Work {
             Self::Tree8 => "tree8",
             Self::Leaves => "leaves",
             Self::Service => "service",
+            Self::Proven100 => "proven100",
         }
     }
 
@@ -82,7 +83,7 @@ impl Work {
         match self {
             Self::Tree2 => Some(["tree2_first_over_base", "tree2_next_over_base"]),
             Self::Tree8 => Some(["tree8_first_over_base", "tree8_next_over_base"]),
-            Self::Keccak | Self::Fibonacci | Self::Leaves | Self::Service => None,
+            Self::Keccak | Self::Fibonacci | Self::Leaves | Self::Service | Self::Proven100 => None,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! `arbor bench`: the figures of this machine, beside those that the project asks of itself.
 
 use arbor_prover::LayerReport;
+use arbor_prover::security::SecurityReport;
 use clap::Args;
 
 use super::Format;
 use super::job_args::FriArgs;
-use crate::bench::{Bench, LeafCost, Measured, ServiceCost, Work};
+use crate::bench::{Bench, LeafCost, Measured, ServiceCost, StrengthCost, Work};
 use crate::error::CliError;
 use crate::output;
 
@@ -19,7 +20,8 @@ const DEFAULT_WORK: &str = "keccak,fibonacci,tree2,tree8";
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// What to measure: keccak, fibonacci, tree2, tree8, all of these, leaves (what a leaf costs in
-    /// trees of 2 to 64), or service (what a server of its own adds); any ratio proves the Keccak base too
+    /// trees of 2 to 64), proven100 (what that preset costs), or service (what a server of its own
+    /// adds); any ratio proves the Keccak base too
     #[arg(long, value_name = "WORK,…", value_delimiter = ',', default_value = DEFAULT_WORK)]
     work: Vec<String>,
     /// Runs over which the medians are taken
@@ -69,10 +71,11 @@ fn parse(name: &str) -> Result<Work, CliError> {
         "tree8" => Ok(Work::Tree8),
         "leaves" => Ok(Work::Leaves),
         "service" => Ok(Work::Service),
+        "proven100" => Ok(Work::Proven100),
         other => Err(CliError::UnknownValue {
             flag: "--work",
             value: other.to_owned(),
-            expected: "keccak, fibonacci, tree2, tree8, leaves, service or all",
+            expected: "keccak, fibonacci, tree2, tree8, leaves, proven100, service or all",
         }),
     }
 }
@@ -101,10 +104,40 @@ fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
     if !measured.leaves.is_empty() {
         output::line(leaves(&measured.leaves))?;
     }
+    if !measured.strength.is_empty() {
+        output::line(strength(&measured.strength, exact))?;
+    }
     for parameters in &measured.parameters {
         output::line(format_args!("{}: {}", parameters.proof, parameters.fri))?;
     }
+    for line in measured.security.iter().flat_map(SecurityReport::lines) {
+        output::line(line)?;
+    }
     Ok(())
+}
+
+/// What more proven bits cost, a set of parameters a line; times unless `exact`.
+fn strength(costs: &[StrengthCost], exact: bool) -> comfy_table::Table {
+    let times: &[&'static str] = if exact { &[] } else { &["total ms", "ratio"] };
+    let sizes = ["queries", "permutations", "online cells", "ratio", "proof KB", "ratio"];
+    let header = ["steady layer", "proven bits"].into_iter().chain(sizes);
+    let mut table = output::table(header.chain(times.iter().copied()), 1);
+    for cost in costs {
+        let mut row = vec![
+            cost.preset.to_owned(),
+            format!("{:.1}", cost.proven_bits),
+            cost.queries.to_string(),
+            cost.permutations.to_string(),
+            output::millions(cost.lde_cells),
+            format!("{:.2}", cost.cells_ratio),
+            output::kilobytes(cost.proof_bytes),
+            format!("{:.2}", cost.bytes_ratio),
+        ];
+        row.extend(cost.total_ms.map(|ms| format!("{ms:.1}")));
+        row.extend(cost.time_ratio.map(|ratio| format!("{ratio:.2}")));
+        table.add_row(row);
+    }
+    table
 }
 
 /// What a leaf costs, a tree a line.

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use arbor_prover::format::{self, FORMAT_VERSION};
 use arbor_prover::tree::ProofSpec;
-use arbor_prover::{ChainSpec, Limits, ProofFile, VerifyFailure};
+use arbor_prover::{ChainSpec, Limits, Policy, ProofFile, SecurityReport, VerifyFailure};
 use clap::Args;
 
 use super::inspect_tree::Shape;
-use super::{Format, inspect_leaf};
+use super::{Format, inspect_leaf, security};
 use crate::error::CliError;
 use crate::output;
 
@@ -23,12 +23,16 @@ pub struct InspectArgs {
     /// Check that the leaf at this position, from 0, is in the proof, and print the way to the root
     #[arg(long, value_name = "I")]
     leaf: Option<usize>,
+    /// With --leaf: least proven bits of security that the proof must have [default: 60]
+    #[arg(long, value_name = "N", requires = "leaf")]
+    min_proven_bits: Option<u32>,
 }
 
 /// Parses the file and prints its header.
 pub(super) fn run(args: &InspectArgs, format: Format) -> Result<(), CliError> {
     if let Some(leaf) = args.leaf {
-        return inspect_leaf::run(&args.file, leaf, format);
+        let policy = args.min_proven_bits.map(|min_proven_bits| Policy { min_proven_bits });
+        return inspect_leaf::run(&args.file, leaf, policy.unwrap_or_default(), format);
     }
     let limits = Limits::default();
     let bytes = format::read_file(&args.file, &limits).map_err(VerifyFailure::from)?;
@@ -37,6 +41,7 @@ pub(super) fn run(args: &InspectArgs, format: Format) -> Result<(), CliError> {
         ProofSpec::Chain(_) => None,
         ProofSpec::Tree(_) => Shape::of(&file)?,
     };
+    let security = security::of_file(&file)?;
     match format {
         Format::Json => output::json(&serde_json::json!({
             "verified": false,
@@ -45,13 +50,19 @@ pub(super) fn run(args: &InspectArgs, format: Format) -> Result<(), CliError> {
             "proof_bytes": file.proof.len(),
             "header": file.header,
             "tree": shape,
+            "security": security,
         })),
-        Format::Text => print(&file, shape.as_ref(), bytes.len()),
+        Format::Text => print(&file, shape.as_ref(), &security, bytes.len()),
     }
 }
 
 /// Prints for people.
-fn print(file: &ProofFile, shape: Option<&Shape>, bytes: usize) -> Result<(), CliError> {
+fn print(
+    file: &ProofFile,
+    shape: Option<&Shape>,
+    security: &SecurityReport,
+    bytes: usize,
+) -> Result<(), CliError> {
     let header = &file.header;
     output::line("not verified; the file says:")?;
     for line in header.statement.lines() {
@@ -61,6 +72,9 @@ fn print(file: &ProofFile, shape: Option<&Shape>, bytes: usize) -> Result<(), Cl
         shape.print()?;
     }
     print_parameters(&header.spec)?;
+    for line in security.lines() {
+        output::line(line)?;
+    }
     for key in &header.keys {
         output::line(format_args!("key {key}"))?;
     }

@@ -10,8 +10,8 @@ use arbor_circuits::statement::{Slot, node_digest};
 use arbor_prover::key::to_hex;
 use arbor_prover::tree::{PreparedProof, PreparedTree, ProofSpec, ProofStatement};
 use arbor_prover::{
-    Cache, FinalProof, Limits, PreparedChain, ProofFile, VerifyFailure, VerifyOptions, format,
-    verify, verify_bytes,
+    Cache, FinalProof, Limits, Policy, PreparedChain, ProofFile, SecurityReport, Verified,
+    VerifyFailure, VerifyOptions, format, verify, verify_bytes,
 };
 use serde::Serialize;
 
@@ -34,6 +34,8 @@ struct Inclusion {
     root: String,
     /// Whether the proof in the file states that digest.
     included: bool,
+    /// How secure the proof is that the leaf is in.
+    security: SecurityReport,
 }
 
 /// One node on the way.
@@ -65,7 +67,12 @@ struct Place {
 }
 
 /// Verifies the file, walks from the leaf to the root and prints every step.
-pub(super) fn run(path: &Path, leaf: usize, format: Format) -> Result<(), CliError> {
+pub(super) fn run(
+    path: &Path,
+    leaf: usize,
+    policy: Policy,
+    format: Format,
+) -> Result<(), CliError> {
     let limits = Limits::default();
     let bytes = format::read_file(path, &limits).map_err(VerifyFailure::from)?;
     let file = ProofFile::parse(&bytes, &limits).map_err(VerifyFailure::from)?;
@@ -76,10 +83,11 @@ pub(super) fn run(path: &Path, leaf: usize, format: Format) -> Result<(), CliErr
     if leaf >= leaves {
         return Err(CliError::NoSuchLeaf { leaf, leaves });
     }
-    let (options, cache) = (VerifyOptions::default(), Cache::new());
+    let options = VerifyOptions { policy, ..VerifyOptions::default() };
+    let cache = Cache::new();
     let verified = verify_bytes(&bytes, &options, &cache)?;
     let prepared = verify::circuits(&file, &options, &cache)?;
-    let inclusion = Inclusion::of(&file, &verified.statement, &prepared, leaf)?;
+    let inclusion = Inclusion::of(&file, verified, &prepared, leaf)?;
     match format {
         Format::Json => output::json(&inclusion),
         Format::Text => inclusion.print(),
@@ -89,10 +97,11 @@ pub(super) fn run(path: &Path, leaf: usize, format: Format) -> Result<(), CliErr
 impl Inclusion {
     fn of(
         file: &ProofFile,
-        statement: &ProofStatement,
+        verified: Verified,
         prepared: &PreparedProof,
         leaf: usize,
     ) -> Result<Self, CliError> {
+        let statement = &verified.statement;
         let publics = file.header.spec.public_values(&statement.results());
         let (key, first, places) = match prepared {
             PreparedProof::Chain(chain) => chain_way(chain, &publics),
@@ -115,6 +124,7 @@ impl Inclusion {
             steps,
             root: to_hex(&digest),
             included: true,
+            security: verified.security,
         })
     }
 
@@ -142,6 +152,9 @@ impl Inclusion {
                 ))?;
             }
             output::line(format_args!("  node digest {}", step.digest))?;
+        }
+        for line in self.security.lines() {
+            output::line(line)?;
         }
         output::line("the last digest is what the valid proof in the file states (keys derived)")
     }

@@ -19,6 +19,7 @@ pub mod prepare;
 pub mod prove;
 pub mod prove_tree;
 pub mod remote;
+pub mod security;
 pub mod serve;
 pub mod submit;
 pub mod tree_args;
@@ -53,6 +54,7 @@ enum Command {
     Prepare(Box<prepare::PrepareArgs>),
     Verify(verify::VerifyArgs),
     Inspect(inspect::InspectArgs),
+    Security(Box<security::SecurityArgs>),
     Bench(Box<bench::BenchArgs>),
     Serve(Box<serve::ServeArgs>),
     Config(Box<config::ConfigCommand>),
@@ -97,6 +99,7 @@ impl Cli {
             Command::Prepare(args) => prepare::run(args, format),
             Command::Verify(args) => verify::run(args, format),
             Command::Inspect(args) => inspect::run(args, format),
+            Command::Security(args) => security::run(args, format),
             Command::Bench(args) => bench::run(args, self.threads, format),
             Command::Submit(args) => submit::run(args, format),
             Command::Watch(args) => watch::run(args, format),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use arbor_prover::security::{DEFAULT_MIN_PROVEN_BITS, Policy};
 use arbor_prover::{Cache, Expected, Verified, VerifyFailure, VerifyOptions, format, verify};
 use clap::Args;
 
@@ -13,14 +14,14 @@ use crate::output;
 /// Largest statement file that is read.
 const STATEMENT_BYTES: u64 = 1 << 20;
 
-/// Below this many naive bits a proof is for tests, and `verify` says so.
-const WEAK_BITS: usize = 80;
-
 /// Verify a proof file and print what it proves.
 ///
 /// Nothing but the file is needed: the keys that it must have are derived from its parameters, never read
 /// from it. A file of more than 16 MiB is refused unread, and so is one whose keys would take more than
 /// 4 GiB of memory to derive.
+///
+/// What a file says of its own parameters makes them no better: a proof whose weakest layer has fewer
+/// proven bits than --min-proven-bits is refused with 1, valid or not.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// Proof file
@@ -34,16 +35,13 @@ pub struct VerifyArgs {
     /// Most base proofs below the proof
     #[arg(long, value_name = "N")]
     max_leaves: Option<usize>,
-    /// Least proven bits of security (not supported yet)
-    #[arg(long, value_name = "N")]
-    min_proven_bits: Option<u32>,
+    /// Least proven bits of security; 0 accepts proofs that anybody can forge
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MIN_PROVEN_BITS)]
+    min_proven_bits: u32,
 }
 
 /// Verifies and prints the statement.
 pub(super) fn run(args: &VerifyArgs, format: Format) -> Result<(), CliError> {
-    if args.min_proven_bits.is_some() {
-        return Err(CliError::NotYet { what: "--min-proven-bits".to_owned() });
-    }
     let expect = match &args.expect {
         Some(path) => Some(Expected::from_json(&read_text(path, STATEMENT_BYTES)?)?),
         None => None,
@@ -52,15 +50,14 @@ pub(super) fn run(args: &VerifyArgs, format: Format) -> Result<(), CliError> {
         expect,
         max_rows: args.max_rows,
         max_leaves: args.max_leaves,
+        policy: Policy { min_proven_bits: args.min_proven_bits },
         ..VerifyOptions::default()
     };
     let bytes = format::read_file(&args.file, &options.limits).map_err(VerifyFailure::from)?;
     let verified = verify::verify_bytes(&bytes, &options, &Cache::new())?;
-    if verified.naive_bits < WEAK_BITS {
-        eprintln!(
-            "note: these parameters protect nothing: {} naive bits are what anybody forges",
-            verified.naive_bits
-        );
+    let proven = &verified.security.proven;
+    if proven.bits < f64::from(DEFAULT_MIN_PROVEN_BITS) {
+        eprintln!("note: these parameters protect nothing that matters: {proven}");
     }
     match format {
         Format::Json => output::json(&serde_json::json!({ "valid": true, "proof": verified })),
@@ -74,10 +71,10 @@ fn print(verified: &Verified) -> Result<(), CliError> {
     for line in verified.statement.lines() {
         output::line(line)?;
     }
-    output::line(format_args!(
-        "{} naive bits (log blowup x queries + query grinding; not proven bits)",
-        verified.naive_bits
-    ))?;
+    for line in verified.security.lines() {
+        output::line(line)?;
+    }
+    output::line(format_args!("policy: {}", verified.policy))?;
     output::line(format_args!("node digest {}", verified.node_digest))?;
     output::line(format_args!(
         "keys derived in {:.1} ms, {} bytes verified in {:.1} ms",

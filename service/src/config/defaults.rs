@@ -91,6 +91,7 @@ impl Default for VerificationConfig {
             max_rows: 1 << 20,
             max_leaves: 1024,
             max_derive_bytes: 4 << 30,
+            min_proven_bits: arbor_prover::security::DEFAULT_MIN_PROVEN_BITS,
         }
     }
 }

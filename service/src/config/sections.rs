@@ -135,6 +135,8 @@ pub struct VerificationConfig {
     pub max_leaves: usize,
     /// Most memory to derive keys, in bytes.
     pub max_derive_bytes: u64,
+    /// Least proven bits of a proof that is called valid; 0 accepts parameters for tests.
+    pub min_proven_bits: u32,
 }
 
 /// Logs.

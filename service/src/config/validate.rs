@@ -118,6 +118,7 @@ fn verification(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     check.within("verification.timeout_s", verification.timeout_s, 1, DAY_S)?;
     check.within("verification.max_rows", verification.max_rows as u64, 1, 1 << 24)?;
     check.within("verification.max_leaves", verification.max_leaves as u64, 1, most_leaves)?;
+    check.within("verification.min_proven_bits", verification.min_proven_bits.into(), 0, 128)?;
     check.within("verification.max_derive_bytes", verification.max_derive_bytes, 0, 1 << 50)
 }
 

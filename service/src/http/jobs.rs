@@ -110,9 +110,8 @@ pub(super) async fn validate(
     let job = read_job(&state, &parts.headers, body).await?;
     let engine = state.engine()?.clone();
     let validation = run(async move { engine.validate(job).await }).await?;
-    let cache = state.engine()?.cache();
     let spec = validation.spec;
-    let security = super::blocking(move || security_of(&spec, &cache)).await?;
+    let security = super::blocking(move || security_of(&spec)).await??;
     Ok(Json(Plan {
         valid: true,
         nodes: validation.nodes.into_iter().map(PlanNode::from).collect(),

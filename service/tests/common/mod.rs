@@ -103,7 +103,9 @@ impl Proved {
     }
 }
 
-/// Runs `command FILE`.
+/// Runs `command FILE`; a file of any strength is verified, since those of the tests have none.
 pub fn on(command: &str, file: &std::path::Path) -> Output {
-    arbor([OsStr::new(command), file.as_os_str()])
+    let any: &[&str] = if command == "verify" { &["--min-proven-bits", "0"] } else { &[] };
+    let words = std::iter::once(command).chain(any.iter().copied());
+    arbor(words.map(OsStr::new).chain([file.as_os_str()]))
 }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arbor_prover::security::Policy;
-use arbor_prover::{Cache, Limits, Verified, VerifyFailure, VerifyOptions, verify_bytes};
+use arbor_prover::{Cache, Expected, Limits, Verified, VerifyFailure, VerifyOptions, verify_bytes};
 use bytes::Bytes;
-use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -49,8 +48,8 @@ pub struct StartError {
     reason: String,
 }
 
-/// A valid proof and what it is worth.
-pub type Outcome = Result<(Verified, Value), VerifyFailure>;
+/// A verdict: what was proved, or why the file is not accepted.
+pub type Outcome = Result<Verified, VerifyFailure>;
 
 impl Verifier {
     /// Starts the threads.
@@ -84,6 +83,12 @@ impl Verifier {
         Arc::clone(&self.places).try_acquire_owned().ok().map(|_permit| Place { _permit })
     }
 
+    /// What is accepted unless somebody asks for more or for less.
+    #[must_use]
+    pub const fn policy(&self) -> Policy {
+        self.options.policy
+    }
+
     /// Verifies a file. A caller that goes away does not stop it, nor free its place.
     ///
     /// # Errors
@@ -92,19 +97,16 @@ impl Verifier {
         &self,
         place: Place,
         file: Bytes,
-        expect: Option<arbor_prover::Expected>,
+        expect: Option<Expected>,
+        policy: Policy,
         cache: Arc<Cache>,
     ) -> Result<Outcome, NoVerdict> {
-        let options = VerifyOptions { expect, ..self.options.clone() };
+        let options = VerifyOptions { expect, policy, ..self.options.clone() };
         let (send, receive) = oneshot::channel();
         self.spawn(move || {
             let _place = place;
-            let outcome = verify_bytes(&file, &options, &cache).map(|verified| {
-                let security = serde_json::to_value(&verified.security).unwrap_or_default();
-                (verified, security)
-            });
             // Nobody may be waiting any more.
-            let _ = send.send(outcome);
+            let _ = send.send(verify_bytes(&file, &options, &cache));
         });
         match tokio::time::timeout(self.timeout, receive).await {
             Ok(Ok(outcome)) => Ok(outcome),

@@ -48,6 +48,8 @@ pub struct Verdict {
     pub keys: Vec<String>,
     /// Digest of the whole statement in hexadecimal.
     pub node_digest: Option<String>,
+    /// Least proven bits that were asked for.
+    pub min_proven_bits: u32,
     /// Bits of security, each with its regime; none if nothing was proved.
     #[schema(value_type = Option<Object>)]
     pub security: Option<Value>,
@@ -67,6 +69,8 @@ pub enum VerdictClass {
     Valid,
     /// Invalid, corrupt, or a proof of something else than expected.
     Invalid,
+    /// Of parameters weaker than was asked for: nobody looked whether it is valid.
+    Weak,
     /// Not a proof file of this version.
     Foreign,
 }

@@ -100,6 +100,8 @@ pub struct PresetView {
     pub description: String,
     /// Whether it is for tests and protects nothing.
     pub insecure: bool,
+    /// Proven bits that every proof has at least; none if that depends on the job.
+    pub min_proven_bits: Option<u32>,
     /// Keccak base proofs.
     pub keccak: FriOverrides,
     /// Fibonacci base proofs.

@@ -17,6 +17,7 @@ pub use sections::{
     DataConfig, EngineConfig, LimitsConfig, LogConfig, LogFormat, MemoryConfig, RetentionConfig,
     ServerConfig, VerificationConfig,
 };
+pub(crate) use validate::MAX_PROVEN_BITS;
 
 /// The configuration of `arbor serve`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

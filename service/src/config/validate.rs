@@ -1,7 +1,7 @@
 //! What each option may be.
 
+use arbor_prover::Preset;
 use arbor_prover::params::MAX_LAYERS;
-use arbor_prover::preset;
 use tracing_subscriber::EnvFilter;
 
 use super::load::Origins;
@@ -15,6 +15,8 @@ const DAY_S: u64 = 24 * 3600;
 const CENTURY_S: u64 = 100 * 366 * DAY_S;
 /// Largest head of a request that is configurable: the parser keeps it in memory for each connection.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Most proven bits that can be asked for: the digests have no more against collisions.
+pub(crate) const MAX_PROVEN_BITS: u64 = 128;
 /// Least head that the parser works with.
 const MIN_HEADER_BYTES: u64 = 8 << 10;
 
@@ -100,11 +102,7 @@ fn memory(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     check.within("memory.idle_release_s", memory.idle_release_s, 0, CENTURY_S)?;
     check.within("data.min_free_bytes", config.data.min_free_bytes, 0, 1 << 50)?;
     for name in &memory.warm {
-        if !preset::names().any(|known| known == name) {
-            let known = preset::names().collect::<Vec<_>>().join(", ");
-            let reason = format!("there is no preset \"{name}\"; presets are {known}");
-            return Err(check.refuse("memory.warm", reason));
-        }
+        Preset::named(name).map_err(|error| check.refuse("memory.warm", error.to_string()))?;
     }
     Ok(())
 }
@@ -118,7 +116,12 @@ fn verification(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     check.within("verification.timeout_s", verification.timeout_s, 1, DAY_S)?;
     check.within("verification.max_rows", verification.max_rows as u64, 1, 1 << 24)?;
     check.within("verification.max_leaves", verification.max_leaves as u64, 1, most_leaves)?;
-    check.within("verification.min_proven_bits", verification.min_proven_bits.into(), 0, 128)?;
+    check.within(
+        "verification.min_proven_bits",
+        verification.min_proven_bits.into(),
+        0,
+        MAX_PROVEN_BITS,
+    )?;
     check.within("verification.max_derive_bytes", verification.max_derive_bytes, 0, 1 << 50)
 }
 

@@ -24,6 +24,7 @@ fn view(name: &str) -> Result<PresetView, ApiError> {
     Ok(PresetView {
         name: name.to_owned(),
         description: preset.description,
+        min_proven_bits: preset.min_proven_bits,
         insecure: name.starts_with("insecure"),
         keccak: preset.base.keccak,
         fibonacci: preset.base.fibonacci,

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use arbor_prover::{Expected, FailureClass, FormatError, Verified, VerifyFailure};
-use axum::Json;
-use axum::extract::{Request, State};
-use serde_json::Value;
-
 use super::query::{Query, refuse};
 use super::{ApiError, body};
 use crate::api::{ProblemKind, Verdict, VerdictClass};
+use crate::config::MAX_PROVEN_BITS;
 use crate::state::AppState;
 use crate::verifier::NoVerdict;
+use arbor_prover::security::Policy;
+use arbor_prover::{Expected, FailureClass, FormatError, Verified, VerifyFailure};
+use axum::Json;
+use axum::extract::{Request, State};
 
 /// When to come back if all places are taken, in seconds.
 const RETRY_S: u64 = 2;
@@ -20,11 +20,15 @@ const RETRY_S: u64 = 2;
 ///
 /// The body is the file, whatever its media type. Nothing but the file is needed: the keys are derived from
 /// its parameters. The answer is 200 whenever there is a verdict, also on an invalid proof (`valid` is false,
-/// with the reason) and on something that is no proof file at all (`class` is `foreign`). A file that asks for
+/// with the reason), on one of weak parameters (`class` is `weak`) and on something that is no proof file at all
+/// (`class` is `foreign`). A file that asks for
 /// more than this server spends on it gets no verdict but 422 (`over-limit`), one of too many bytes 413.
 #[utoipa::path(post, path = "/v1/verifications", operation_id = "verify_proof", tag = "proofs",
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    params(("expect" = Option<String>, Query, description = "A JSON object: any part of the statement that the proof must have")),
+    params(
+        ("expect" = Option<String>, Query, description = "A JSON object: any part of the statement that the proof must have"),
+        ("min_proven_bits" = Option<u32>, Query, description = "Least proven bits of the weakest proof below; 0 accepts what anybody can forge. The server's own minimum unless given"),
+    ),
     responses(
         (status = 200, description = "The verdict", body = Verdict),
         (status = 413, description = "The file is too large", body = crate::api::Problem, content_type = "application/problem+json"),
@@ -37,9 +41,13 @@ pub(super) async fn verify(
     request: Request,
 ) -> Result<Json<Verdict>, ApiError> {
     let (parts, body) = request.into_parts();
-    let query = Query::of(&parts.uri, &["expect"])?;
+    let query = Query::of(&parts.uri, &["expect", "min_proven_bits"])?;
     let expect = query.one("expect")?.map(Expected::from_json).transpose();
     let expect = expect.map_err(|error| refuse("expect", error.to_string()))?;
+    let most = i64::try_from(MAX_PROVEN_BITS).unwrap_or(i64::MAX);
+    let bits = query.number("min_proven_bits", 0..=most)?.and_then(|bits| u32::try_from(bits).ok());
+    let policy =
+        bits.map_or(state.verifier().policy(), |min_proven_bits| Policy { min_proven_bits });
     let config = state.config();
     let cache = state.engine()?.cache();
     let Some(place) = state.verifier().place() else {
@@ -49,9 +57,9 @@ pub(super) async fn verify(
     let time = Duration::from_secs(config.server.body_timeout_s);
     let file = body::read(&parts.headers, body, config.verification.max_bytes, time).await?;
     let bytes = file.len() as u64;
-    match state.verifier().verify(place, file, expect, cache).await {
-        Ok(Ok((verified, security))) => Ok(Json(valid(verified, security, bytes))),
-        Ok(Err(failure)) => refused(&failure, bytes).map(Json),
+    match state.verifier().verify(place, file, expect, policy, cache).await {
+        Ok(Ok(verified)) => Ok(Json(valid(verified, bytes))),
+        Ok(Err(failure)) => refused(&failure, policy, bytes).map(Json),
         Err(error @ NoVerdict::Timeout { .. }) => {
             Err(ApiError::new(ProblemKind::Timeout, error.to_string()))
         }
@@ -59,7 +67,7 @@ pub(super) async fn verify(
     }
 }
 
-fn valid(verified: Verified, security: Value, bytes: u64) -> Verdict {
+fn valid(verified: Verified, bytes: u64) -> Verdict {
     Verdict {
         valid: true,
         class: VerdictClass::Valid,
@@ -67,7 +75,8 @@ fn valid(verified: Verified, security: Value, bytes: u64) -> Verdict {
         statement: Some(verified.statement),
         keys: verified.keys,
         node_digest: Some(verified.node_digest),
-        security: Some(security),
+        min_proven_bits: verified.policy.min_proven_bits,
+        security: serde_json::to_value(&verified.security).ok(),
         bytes,
         derive_ms: Some(verified.derive_ms),
         verify_ms: Some(verified.verify_ms),
@@ -75,21 +84,17 @@ fn valid(verified: Verified, security: Value, bytes: u64) -> Verdict {
 }
 
 /// A verdict, or that there is none because it would cost too much.
-fn refused(failure: &VerifyFailure, bytes: u64) -> Result<Verdict, ApiError> {
+fn refused(failure: &VerifyFailure, policy: Policy, bytes: u64) -> Result<Verdict, ApiError> {
     let reason = failure.to_string();
-    let class = match failure.class() {
-        FailureClass::Invalid => VerdictClass::Invalid,
-        FailureClass::Usage if matches!(failure, VerifyFailure::Expectation { .. }) => {
-            return Err(refuse("expect", reason));
+    let class = match (failure, failure.class()) {
+        (VerifyFailure::TooWeak { .. }, _) => VerdictClass::Weak,
+        (VerifyFailure::Expectation { .. }, _) => return Err(refuse("expect", reason)),
+        (_, FailureClass::Invalid) => VerdictClass::Invalid,
+        (_, FailureClass::Usage) => VerdictClass::Foreign,
+        (VerifyFailure::Format(FormatError::OverLimit { .. }), FailureClass::Limit) => {
+            return Err(ApiError::new(ProblemKind::BodyTooLarge, reason));
         }
-        FailureClass::Usage => VerdictClass::Foreign,
-        FailureClass::Limit => {
-            let kind = match failure {
-                VerifyFailure::Format(FormatError::OverLimit { .. }) => ProblemKind::BodyTooLarge,
-                _ => ProblemKind::OverLimit,
-            };
-            return Err(ApiError::new(kind, reason));
-        }
+        (_, FailureClass::Limit) => return Err(ApiError::new(ProblemKind::OverLimit, reason)),
     };
     Ok(Verdict {
         valid: false,
@@ -98,6 +103,7 @@ fn refused(failure: &VerifyFailure, bytes: u64) -> Result<Verdict, ApiError> {
         statement: None,
         keys: Vec::new(),
         node_digest: None,
+        min_proven_bits: policy.min_proven_bits,
         security: None,
         bytes,
         derive_ms: None,

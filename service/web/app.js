@@ -77,8 +77,8 @@ async function watchHealth() {
 
 async function showVersion() {
   try {
-    const { version, commit, plonky3, proof_format: format, cpu_features: cpu, threads } = await getCapabilities();
-    text(document.getElementById('version'), `Arbor ${version} (${commit}) · proof format ${format} · Plonky3 ${plonky3} · ${threads} threads · ${cpu}`);
+    const { version, commit, plonky3, proof_format: format, threads } = await getCapabilities();
+    text(document.getElementById('version'), `Arbor ${version} (${commit}) · proof format ${format} · Plonky3 ${plonky3} · ${threads} threads`);
   } catch {
     // The head of the page says that the server cannot be reached.
   }

@@ -2,6 +2,7 @@
 
 import { h } from './dom.js';
 import { many } from './format.js';
+import { sentence } from './words.js';
 
 const HELP = {
   'queue-full': 'The queue is full.',
@@ -16,6 +17,6 @@ export function failure(error, title, { role = 'alert' } = {}) {
   return h('div', { class: 'note bad', role },
     h('h2', {}, title ?? error.title ?? 'Something went wrong'),
     HELP[error.kind] && h('p', {}, HELP[error.kind]),
-    h('p', {}, error.message || 'No more is known.', again && ` ${again}`),
+    h('p', {}, error.message ? sentence(error.message) : 'No more is known.', again && ` ${again}`),
     error.requestId && h('p', { class: 'small soft' }, 'Request ', h('code', {}, error.requestId)));
 }

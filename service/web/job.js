@@ -6,13 +6,13 @@ import { follow } from './events.js';
 import { failure } from './failure.js';
 import { ago, bytes, count, moment, shortId, time } from './format.js';
 import { write } from './json.js';
-import { JobModel } from './model.js';
+import { JobModel, expectedNodes } from './model.js';
 import { startFrom } from './new.js';
 import { securityTable } from './security.js';
 import { statementView } from './statement.js';
 import { nodeTable, timingBars } from './timings.js';
 import { treeLegend, treeMap } from './tree.js';
-import { STATES, errorClass, isFinal, jobTitle, phaseText } from './words.js';
+import { STATES, errorClass, isFinal, jobTitle, phaseText, sentence } from './words.js';
 
 export const title = ([id]) => `Job ${shortId(id)}`;
 
@@ -60,7 +60,7 @@ class JobView {
     const before = this.model.job.state;
     if (this.model.apply(event)) this.refetchTree();
     const { state, progress } = this.model.job;
-    if (event.kind === 'node-finished') announce(`Node ${event.data.node} is done, ${progress.nodes_done} of ${progress.nodes_total} before it.`);
+    if (event.kind === 'node-finished') announce(`${progress.nodes_done} of ${progress.nodes_total} proofs are done.`);
     if (state !== before) {
       announce(`The job is ${STATES[state].toLowerCase()}.`);
       if (isFinal(state)) this.refresh().catch(() => {});
@@ -91,7 +91,7 @@ class JobView {
       this.model.setTree(await getTree(this.id, this.signal));
       this.soon();
     } catch {
-      // The next event asks again.
+      // The next event of a node that is not known asks again.
     } finally {
       this.fetching = false;
     }
@@ -185,7 +185,8 @@ class JobView {
   }
 
   draw() {
-    const { job, list } = this.model;
+    const { job } = this.model;
+    const list = this.model.list.length ? this.model.list : expectedNodes(job.job.recursion);
     const { parts } = this;
     parts.badge.className = `badge ${job.state}`;
     text(parts.badge, STATES[job.state]);
@@ -193,7 +194,7 @@ class JobView {
     parts.bar.max = Math.max(1, total);
     parts.bar.value = done;
     const doing = isFinal(job.state) ? '' : phaseText(job.phase) || (job.state === 'queued' ? 'waiting for its turn' : '');
-    text(parts.done, [total ? `${count(done)} of ${count(total)} proofs` : 'Not planned yet', doing].filter(Boolean).join(' · '));
+    text(parts.done, [total ? `${count(done)} of ${count(total)} proofs` : isFinal(job.state) ? 'Nothing was proved' : 'Not planned yet', doing].filter(Boolean).join(' · '));
     this.map.show(list);
     this.bars.show(list);
     this.table.show(list);
@@ -236,7 +237,7 @@ class JobView {
   errorNote(error) {
     return h('div', { class: 'note bad', role: 'alert' },
       h('h2', {}, errorClass(error.class)),
-      h('p', {}, error.message, error.node && ` (node ${error.node})`),
+      h('p', {}, sentence(error.message), error.node && ` It was node ${error.node}.`),
       h('p', { class: 'small' }, error.retryable
         ? 'A retry may help; proofs that are done are kept.'
         : 'A retry as it is would end the same way.'));

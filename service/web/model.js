@@ -4,56 +4,92 @@ import { isFinal } from './words.js';
 
 /** What is known of a job. `apply` takes one event; what is shown is read from the fields. */
 export class JobModel {
+  #nodes = new Map();
+  /** What events said of nodes, also of those that no tree had yet. */
+  #heard = new Map();
+
   constructor(job) {
     this.job = job;
-    this.nodes = new Map();
     this.lastEvent = 0;
   }
 
+  /** The nodes, children before parents. */
   get list() {
-    return [...this.nodes.values()];
+    return [...this.#nodes.values()];
   }
 
-  /** Takes the nodes as the server lists them, and keeps the reports that are known. */
+  /** Takes the nodes as the server lists them. What events said meanwhile is newer, and reports are kept. */
   setTree(tree) {
-    const known = this.nodes;
-    this.nodes = new Map(tree.nodes.map((node) => [node.id, { ...node, report: known.get(node.id)?.report ?? null }]));
+    this.#nodes = new Map(tree.nodes.map((node) => [node.id, { report: null, ...node, ...this.#heard.get(node.id) }]));
+    this.#count();
   }
 
+  /** Takes reports as the server lists them. */
   setReports(layers) {
-    for (const { id, ...report } of layers) {
-      const node = this.nodes.get(id);
-      if (node) node.report = report;
-    }
+    for (const { id, ...report } of layers) this.#hear(id, { report });
   }
 
-  /** Takes an event. True if it names a node that is not known: the tree must be fetched again. */
+  /** Takes an event. True if it is about a plan that is not known: the tree must be fetched. */
   apply({ id, kind, data }) {
     this.lastEvent = id;
-    const { job } = this;
-    const node = this.nodes.get(data.node);
-    if (kind === 'state') {
-      job.state = data.state;
-      job.error = data.error ?? null;
-      if (isFinal(data.state)) job.phase = null;
-      for (const other of this.list) {
-        if (other.state === 'failed' && !isFinal(data.state)) other.state = 'waiting';
-        if (other.state === 'running' && isFinal(data.state)) other.state = data.error?.node === other.id ? 'failed' : 'ready';
-      }
-    } else if (kind === 'progress') {
-      job.progress = { nodes_done: data.nodes_done, nodes_total: data.nodes_total };
-      job.phase = data.phase ?? job.phase;
-      return data.nodes_total > this.nodes.size;
-    } else if (kind === 'node-started') {
-      if (node) node.state = 'running';
-      return !node;
+    if (kind === 'state') this.#setState(data);
+    else if (kind === 'progress') this.#setProgress(data);
+    else if (kind === 'node-started') {
+      this.#hear(data.node, { state: 'running' });
+      this.job.phase = { node: data.node, name: 'start' };
     } else if (kind === 'node-finished') {
-      if (!node) return true;
-      node.state = 'done';
-      node.hash = data.hash ?? node.hash;
-      node.bytes = data.bytes ?? node.bytes;
-      node.report = data.report ?? node.report;
+      const { hash, bytes, report } = data;
+      this.#hear(data.node, { state: 'done', hash, bytes, ...(report && { report }) });
+      this.#count();
     }
-    return false;
+    return data.node !== undefined && !this.#nodes.has(data.node);
   }
+
+  #hear(id, facts) {
+    this.#heard.set(id, { ...this.#heard.get(id), ...facts });
+    const node = this.#nodes.get(id);
+    if (node) Object.assign(node, facts);
+  }
+
+  #setState({ state, error }) {
+    this.job.state = state;
+    this.job.error = error ?? null;
+    if (isFinal(state)) this.job.phase = null;
+    for (const node of this.list) {
+      if (isFinal(state) && node.state === 'running') this.#hear(node.id, { state: error?.node === node.id ? 'failed' : 'ready' });
+      if (!isFinal(state) && node.state === 'failed') this.#hear(node.id, { state: 'ready' });
+    }
+  }
+
+  #setProgress({ nodes_done: done, nodes_total: total, phase }) {
+    if (phase) this.job.phase = phase;
+    if (this.#nodes.size === 0) this.job.progress = { nodes_done: done, nodes_total: total };
+  }
+
+  /** Progress comes now and then; every node that is done counts at once. */
+  #count() {
+    if (this.#nodes.size === 0) return;
+    const done = this.list.filter((node) => node.state === 'done').length;
+    this.job.progress = { nodes_done: done, nodes_total: this.#nodes.size };
+  }
+}
+
+/** The nodes that a job will most likely have, so that the picture has its size before the plan is there. */
+export function expectedNodes({ mode, layers, arity, depth, leaves }) {
+  const node = (level, index, kind, children) => ({ id: `${level}/${index}`, kind, children, state: 'waiting', report: null });
+  const kind = (level) => (level === 0 ? 'base' : mode === 'chain' ? 'layer' : 'merge');
+  if (mode === 'chain') {
+    return Array.from({ length: layers + 1 }, (_, i) => node(i, 0, kind(i), i ? [`${i - 1}/0`] : []));
+  }
+  let width = leaves?.length ?? arity ** depth;
+  const nodes = Array.from({ length: width }, (_, i) => node(0, i, kind(0), []));
+  for (let level = 1; width > 1 || level === 1; level += 1) {
+    const below = width;
+    width = Math.ceil(below / arity);
+    for (let i = 0; i < width; i += 1) {
+      const children = Array.from({ length: Math.min(arity, below - i * arity) }, (_, k) => `${level - 1}/${i * arity + k}`);
+      nodes.push(node(level, i, kind(level), children));
+    }
+  }
+  return nodes;
 }

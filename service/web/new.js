@@ -9,6 +9,7 @@ import {
 import { write } from './json.js';
 import { failure } from './failure.js';
 import { planPanel } from './plan.js';
+import { sentence } from './words.js';
 
 const QUIET_MS = 350;
 /** A job whose form shall be filled in again, kept while the page is open. */
@@ -60,8 +61,8 @@ export async function show(main, _parameters, signal) {
       return job;
     } catch (error) {
       if (signal.aborted || mine !== round) return null;
-      const shown = error.field && showFault(form, error.field, sentence(error));
-      panel.refused(shown ? 'A field needs another value.' : sentence(error), error);
+      const shown = error.field && showFault(form, error.field, complaint(error));
+      panel.refused(shown ? 'A field needs another value.' : complaint(error), error);
       return null;
     }
   };
@@ -89,7 +90,7 @@ export async function show(main, _parameters, signal) {
       announce('The job was submitted.');
       location.hash = `#/jobs/${id}`;
     } catch (error) {
-      if (error.field && showFault(form, error.field, sentence(error))) controlOf(form, error.field).focus();
+      if (error.field && showFault(form, error.field, complaint(error))) controlOf(form, error.field).focus();
       else put(problem, failure(error, 'The job was not submitted'));
     } finally {
       button.disabled = false;
@@ -98,11 +99,9 @@ export async function show(main, _parameters, signal) {
   look_(true);
 }
 
-/** The server's words as a sentence. Beside a field, its own name in front says nothing. */
-function sentence({ message, field }) {
-  const words = field && message.startsWith(`${field} = `) ? message.slice(field.length + 3) : message;
-  return words[0].toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? '' : '.');
-}
+/** What an error says. Beside a field, the field's own name in front says nothing. */
+const complaint = ({ message, field }) =>
+  sentence(field && message.startsWith(`${field} = `) ? message.slice(field.length + 3) : message);
 
 function choice(name, value, label, what, checked) {
   return h('label', { class: 'choice' },

@@ -8,7 +8,10 @@ const KINDS = [
   ['conjectured', 'Conjectured', 'with the random-words heuristic'],
   ['naive', 'Naive count', 'blowup × queries + grinding; its conjecture was refuted'],
 ];
-const REGIMES = { naive: 'naive', conjectured: 'conjectured', unique_decoding: 'unique decoding', johnson: 'Johnson radius' };
+/** Theorems that a proven figure can come from. */
+const REGIMES = { unique_decoding: 'unique decoding', johnson: 'Johnson radius' };
+/** What verifiers ask for unless they are told otherwise. */
+const MIN_PROVEN_BITS = 60;
 const TERMS = {
   constraints: 'constraint batching',
   out_of_domain: 'the out-of-domain point',
@@ -33,22 +36,20 @@ export function securityTable(security, caption = 'Bits of security') {
         h('tr', {},
           h('th', { scope: 'row' }, label, h('div', { class: 'hint' }, what)),
           h('td', { class: 'right' }, h('strong', {}, bits)),
-          h('td', {},
-            term ? `${word(TERMS, term)} of ${layer}` : '–',
-            regime && regime !== 'naive' && regime !== 'conjectured' && h('div', { class: 'hint' }, word(REGIMES, regime))))))),
+          h('td', {}, `${word(TERMS, term)} of ${layer}`, regime in REGIMES && h('div', { class: 'hint' }, REGIMES[regime])))))),
+    security.proven?.bits < MIN_PROVEN_BITS && h('p', { class: 'note warn' },
+      `Below ${MIN_PROVEN_BITS} proven bits, verifiers refuse a proof unless they are told otherwise.`),
     security.layers && perLayer(security.layers));
 }
 
 function figure(security, name) {
   const found = security?.[name];
-  if (found && typeof found === 'object') return { ...found, bits: Number(found.bits).toFixed(1) };
-  const plain = security?.[`${name}_bits`];
-  return plain === undefined ? null : { bits: String(plain) };
+  return found ? { ...found, bits: found.bits.toFixed(1) } : null;
 }
 
 function perLayer(layers) {
   if (layers.length < 2) return null;
-  const bits = (found) => (found ? Number(found.bits).toFixed(1) : '–');
+  const bits = (found) => found.bits.toFixed(1);
   return h('details', {},
     h('summary', {}, `Of ${many(layers.length, 'circuit')}`),
     h('table', {},

@@ -39,8 +39,10 @@ export function bar(times, scale) {
   if (!times) return track;
   const parts = PHASES.filter((name) => times[name] > 0);
   for (const name of parts) {
-    const part = h('span', { class: name, title: `${name}: ${time(times[name])}` });
-    part.style.width = `${(100 * times[name]) / scale}%`;
+    const share = (100 * times[name]) / scale;
+    // A part of a pixel or two has no room for an edge.
+    const part = h('span', { class: share > 1 ? `${name} edged` : name, title: `${name}: ${time(times[name])}` });
+    part.style.width = `${share}%`;
     track.append(part);
   }
   return track;

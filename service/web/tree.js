@@ -12,7 +12,7 @@ const LEAST = 7;
 
 /** The picture. `show(nodes)` draws nodes with `id`, `kind`, `state`, `children`; `onPick(id)` tells of a click. */
 export function treeMap({ compact = false, onPick } = {}) {
-  const svg = s('svg', { class: 'map', role: 'img', 'aria-label': 'No nodes yet' });
+  const svg = s('svg', { class: 'map', role: 'img', 'aria-label': 'No nodes yet', height: 28 });
   const element = h('div', { class: compact ? 'map-box compact' : 'map-box' }, svg);
   let nodes = [];
   let drawn = '';

@@ -6,6 +6,7 @@ import { failure } from './failure.js';
 import { bytes, time } from './format.js';
 import { securityTable } from './security.js';
 import { statementView } from './statement.js';
+import { sentence } from './words.js';
 
 export const title = 'Verify a proof';
 
@@ -72,7 +73,7 @@ function verdictView(verdict, name, format) {
       h('div', { class: `verdict ${kind}` },
         h('span', { class: 'sign', 'aria-hidden': 'true' }, sign),
         h('div', {}, h('h2', { id: 'verdict' }, words), h('p', { class: 'soft small' }, `${name}, ${bytes(verdict.bytes)}`))),
-      verdict.reason && h('div', { class: `note ${kind}` }, h('p', {}, verdict.reason),
+      verdict.reason && h('div', { class: `note ${kind}` }, h('p', {}, sentence(verdict.reason)),
         verdict.class === 'foreign' && h('p', { class: 'small' }, `This server reads proof format ${format}.`)),
       verdict.statement && h('div', { class: 'tight' }, h('h3', {}, 'What it says'), statementView(verdict.statement))),
     verdict.security && h('section', { class: 'card stack', 'aria-labelledby': 'bits' }, h('h2', { id: 'bits' }, 'How secure it is'), securityTable(verdict.security)),

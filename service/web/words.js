@@ -20,6 +20,7 @@ export const KINDS = { base: 'base proof', layer: 'layer', merge: 'merge', finis
 export const PHASES = ['restore', 'fill', 'commit', 'logup', 'quotient', 'open', 'verify'];
 export const PHASE_WORDS = {
   plan: 'planning',
+  start: 'starting',
   prepare: 'preparing the circuit',
   restore: 'restoring Merkle paths',
   fill: 'filling tables',
@@ -54,6 +55,9 @@ function shape(recursion) {
   const leaves = recursion.leaves?.length ?? recursion.arity ** recursion.depth;
   return `${recursion.arity}-to-1 tree of ${many(leaves, 'leaf', 'leaves')}`;
 }
+
+/** Words as a sentence. */
+export const sentence = (words) => words[0].toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? '' : '.');
 
 /** A job in a few words. */
 export const jobTitle = (job) => `${program(job.base)} · ${shape(job.recursion)}`;

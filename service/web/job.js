@@ -123,7 +123,7 @@ class JobView {
     const { job } = this.model;
     const parts = {
       badge: h('span', { class: 'badge' }),
-      actions: h('div', { class: 'row' }),
+      actions: h('div', { class: 'row actions' }),
       problem: h('div', {}),
       link: h('div', { role: 'status' }),
       bar: h('progress', { max: 1, value: 0, 'aria-label': 'Progress' }),

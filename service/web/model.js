@@ -51,7 +51,9 @@ export class JobModel {
     if (node) Object.assign(node, facts);
   }
 
-  #setState({ state, error }) {
+  #setState({ state, error, at_ms: at }) {
+    if (state === 'running') this.job.started_at_ms ??= at;
+    this.job.finished_at_ms = isFinal(state) ? at : null;
     this.job.state = state;
     this.job.error = error ?? null;
     if (isFinal(state)) this.job.phase = null;

@@ -47,7 +47,8 @@ export function planPanel() {
       text(status, why);
       status.className = 'small fault';
       for (const name of Object.keys(figures)) set(name, '–');
-      if (error && !error.field) put(security, failure(error, 'The server would not take it', { role: 'group' }));
+      // Figures of another job would mislead.
+      put(security, error && !error.field && failure(error, 'The server would not take it', { role: 'group' }));
     },
   };
 }

@@ -9,6 +9,9 @@ const GAP = 8;
 const TALLEST = 34;
 const WIDEST = 76;
 const LEAST = 7;
+/** Room for the names of levels, where the picture is wide enough for them. */
+const LABELS = 84;
+const ROOM_FOR_LABELS = 560;
 
 /** The picture. `show(nodes)` draws nodes with `id`, `kind`, `state`, `children`; `onPick(id)` tells of a click. */
 export function treeMap({ compact = false, onPick } = {}) {
@@ -73,27 +76,26 @@ function chain(nodes, width, compact) {
 }
 
 /** A tree: every level over the whole width; a level too wide for that becomes a block without wires. */
-function tree(levels, width, compact) {
+function tree(levels, full, compact) {
   const cells = new Map();
   const labels = [];
   let y = 1;
   const h0 = compact ? 18 : 26;
+  const left = !compact && full > ROOM_FOR_LABELS ? LABELS : 0;
+  const width = full - left;
   for (const [i, level] of [...levels.entries()].reverse()) {
-    if (!compact) {
-      labels.push({ text: levelName(i, levels, level), y: y + 6 });
-      y += 16;
-    }
+    if (left) labels.push({ text: levelName(i, levels, level), y: y + h0 / 2 });
     const pitch = width / level.length;
     if (pitch >= LEAST + 2) {
       const gap = Math.min(GAP, pitch / 4);
       const w = Math.min(WIDEST, pitch - gap);
-      level.forEach((node, j) => cells.set(node.id, { node, x: pitch * (j + 0.5) - w / 2, y, w, h: h0, wired: true }));
-      y += h0 + (compact ? 16 : 22);
+      level.forEach((node, j) => cells.set(node.id, { node, x: left + pitch * (j + 0.5) - w / 2, y, w, h: h0, wired: true }));
+      y += h0 + (compact ? 16 : 26);
     } else {
       const side = LEAST + 3;
       const perLine = Math.floor(width / (side + 2));
       level.forEach((node, j) => cells.set(node.id, {
-        node, x: (j % perLine) * (side + 2), y: y + Math.floor(j / perLine) * (side + 2), w: side, h: side, wired: false,
+        node, x: left + (j % perLine) * (side + 2), y: y + Math.floor(j / perLine) * (side + 2), w: side, h: side, wired: false,
       }));
       y += Math.ceil(level.length / perLine) * (side + 2) + 16;
     }
@@ -105,13 +107,13 @@ function tree(levels, width, compact) {
     const middle = (y1 + y2) / 2;
     return { d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`, done: child.node.state === 'done' };
   }).filter(Boolean));
-  return { cells, wires, labels, height: y - 12 };
+  return { cells, wires, labels, height: y - (compact ? 14 : 24) };
 }
 
 function levelName(i, levels, level) {
-  if (i === levels.length - 1) return 'Root';
+  if (i === levels.length - 1) return 'root';
   if (i === 0) return many(level.length, 'leaf', 'leaves');
-  return `Level ${i}: ${many(level.length, 'proof')}`;
+  return many(level.length, 'proof');
 }
 
 function render(svg, { cells, wires, labels, height }, width, onPick) {

@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arbor_prover::estimate::derive_any_bytes;
 use arbor_prover::security::Policy;
-use arbor_prover::{Cache, Expected, Limits, Verified, VerifyFailure, VerifyOptions, verify_bytes};
+use arbor_prover::{
+    Cache, Expected, Limits, ProofFile, Verified, VerifyFailure, VerifyOptions, verify_bytes,
+};
 use bytes::Bytes;
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use crate::admission::Reservation;
 use crate::config::VerificationConfig;
 
 /// Verifies files that are sent in.
@@ -21,10 +25,24 @@ pub struct Verifier {
     pool: rayon::ThreadPool,
 }
 
+/// Bytes of memory for each byte of a file, while it is decoded: see [`Limits`].
+const DECODED_BYTES: u64 = 50;
+
 /// The right to verify one file, taken before the file is read.
 #[derive(Debug)]
 pub struct Place {
     _permit: OwnedSemaphorePermit,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The file.
+    pub file: Bytes,
+    /// What it must say.
+    pub expect: Option<Expected>,
+    /// How secure it must be.
+    pub policy: Policy,
 }
 
 /// Why there is no verdict.
@@ -89,22 +107,34 @@ impl Verifier {
         self.options.policy
     }
 
-    /// Verifies a file. A caller that goes away does not stop it, nor free its place.
+    /// Bytes of memory that verifying this file may take, circuits that are not prepared yet included.
+    #[must_use]
+    pub fn memory(&self, file: &[u8]) -> u64 {
+        let decoded = (file.len() as u64).saturating_mul(DECODED_BYTES);
+        // What is refused before anything is derived derives nothing.
+        let derived = ProofFile::parse(file, &self.options.limits)
+            .ok()
+            .filter(|file| file.header.spec.validate().is_ok())
+            .map_or(0, |file| derive_any_bytes(&file.header.spec));
+        decoded.saturating_add(derived.min(self.options.max_derive_bytes.unwrap_or(u64::MAX)))
+    }
+
+    /// Verifies a file, and holds `memory` meanwhile. A caller that goes away does not stop it, nor free its place.
     ///
     /// # Errors
     /// No verdict within the time.
     pub async fn verify(
         &self,
         place: Place,
-        file: Bytes,
-        expect: Option<Expected>,
-        policy: Policy,
+        question: Question,
         cache: Arc<Cache>,
+        memory: Reservation,
     ) -> Result<Outcome, NoVerdict> {
+        let Question { file, expect, policy } = question;
         let options = VerifyOptions { expect, policy, ..self.options.clone() };
         let (send, receive) = oneshot::channel();
         self.spawn(move || {
-            let _place = place;
+            let _held = (place, memory);
             // Nobody may be waiting any more.
             let _ = send.send(verify_bytes(&file, &options, &cache));
         });

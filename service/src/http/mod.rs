@@ -25,6 +25,8 @@ mod problems;
 mod proofs;
 mod query;
 mod range;
+#[cfg(test)]
+mod tests;
 mod timings;
 mod tree;
 mod verifications;

@@ -7,7 +7,7 @@ use super::{ApiError, body};
 use crate::api::{ProblemKind, Verdict, VerdictClass};
 use crate::config::MAX_PROVEN_BITS;
 use crate::state::AppState;
-use crate::verifier::NoVerdict;
+use crate::verifier::{NoVerdict, Question};
 use arbor_prover::security::Policy;
 use arbor_prover::{Expected, FailureClass, FormatError, Verified, VerifyFailure};
 use axum::Json;
@@ -49,7 +49,7 @@ pub(super) async fn verify(
     let policy =
         bits.map_or(state.verifier().policy(), |min_proven_bits| Policy { min_proven_bits });
     let config = state.config();
-    let cache = state.engine()?.cache();
+    let engine = state.engine()?;
     let Some(place) = state.verifier().place() else {
         let detail = format!("{} files are being verified", config.verification.concurrent);
         return Err(ApiError::busy(detail, RETRY_S));
@@ -57,7 +57,14 @@ pub(super) async fn verify(
     let time = Duration::from_secs(config.server.body_timeout_s);
     let file = body::read(&parts.headers, body, config.verification.max_bytes, time).await?;
     let bytes = file.len() as u64;
-    match state.verifier().verify(place, file, expect, policy, cache).await {
+    // Jobs that were admitted count on their memory.
+    let needed = super::blocking({
+        let (state, file) = (state.clone(), file.clone());
+        move || state.verifier().memory(&file)
+    });
+    let memory = engine.reserve(needed.await?)?;
+    let question = Question { file, expect, policy };
+    match state.verifier().verify(place, question, engine.cache(), memory).await {
         Ok(Ok(verified)) => Ok(Json(valid(verified, bytes))),
         Ok(Err(failure)) => refused(&failure, policy, bytes).map(Json),
         Err(error @ NoVerdict::Timeout { .. }) => {

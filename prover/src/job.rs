@@ -41,6 +41,44 @@ pub struct Job {
     /// Free labels, kept with the job.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "raw::labels")]
     pub labels: BTreeMap<String, String>,
+    /// Where the service sends news of the job. No part of what is proved.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::section")]
+    pub webhook: Option<Webhook>,
+}
+
+/// Where news of a job are sent to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Webhook {
+    /// The receiver: an https URL.
+    pub url: String,
+    /// Which news.
+    #[serde(default)]
+    pub events: WebhookEvents,
+}
+
+/// News of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WebhookEvents {
+    /// That the job has come to an end.
+    #[default]
+    End,
+    /// Every change of its state after the submission.
+    State,
+}
+
+impl WebhookEvents {
+    /// The name that jobs use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::State => "state",
+        }
+    }
 }
 
 /// A base computation.
@@ -229,6 +267,7 @@ impl Job {
             priority: 0,
             deadline_s: None,
             labels: BTreeMap::new(),
+            webhook: None,
         }
     }
 

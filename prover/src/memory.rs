@@ -12,14 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// behind serves the layers: arenas are reserved (not committed) in pieces that hold a whole low-degree
 /// extension. To be called first in `main`. Has an effect only where mimalloc is the global allocator.
 pub fn retain_freed_memory(retain: bool) {
-    /// Numbers of options in the header of mimalloc 3: milliseconds until freed memory is given
-    /// back, -1 for never; size of a new arena and of the largest object in one, in KiB.
+    /// Numbers of options in the header of mimalloc 3: milliseconds until freed memory is given back; size
+    /// of a new arena and of the largest object in one, in KiB.
     const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
     const ARENA_RESERVE: libmimalloc_sys::mi_option_t = 23;
     const ARENA_MAX_OBJECT: libmimalloc_sys::mi_option_t = 45;
+    /// Thirty years. Not -1, which means never: then mimalloc does not even note what was freed, and
+    /// [`release_freed_memory`] would find nothing.
+    const NEVER_MS: i64 = 1_000_000_000_000;
     /// The largest arena that mimalloc makes.
     const MAX_ARENA_KIB: u64 = 16 << 20;
-    set_option(PURGE_DELAY, if retain { -1 } else { 0 });
+    set_option(PURGE_DELAY, if retain { NEVER_MS } else { 0 });
     if retain {
         let arena = available_bytes().map_or(MAX_ARENA_KIB, |b| (b >> 10).min(MAX_ARENA_KIB));
         let arena = i64::try_from(arena).unwrap_or(i64::MAX);
@@ -83,8 +86,16 @@ fn container_bytes() -> Option<u64> {
     [format!("/sys/fs/cgroup{path}"), "/sys/fs/cgroup".to_owned()].iter().find_map(|folder| {
         let limit: u64 = read_number(&format!("{folder}/memory.max"))?;
         let used: u64 = read_number(&format!("{folder}/memory.current"))?;
-        Some(limit.saturating_sub(used))
+        Some(limit.saturating_sub(used.saturating_sub(page_cache(folder))))
     })
+}
+
+/// What of the memory of a cgroup are copies of files, which the system gives up when memory is short.
+fn page_cache(folder: &str) -> u64 {
+    let stat = fs::read_to_string(format!("{folder}/memory.stat")).unwrap_or_default();
+    let value = |line: &str, key: &str| line.strip_prefix(key)?.trim().parse::<u64>().ok();
+    let files = |line| value(line, "inactive_file ").or_else(|| value(line, "active_file "));
+    stat.lines().filter_map(files).sum()
 }
 
 fn read_number(path: &str) -> Option<u64> {
@@ -138,8 +149,8 @@ pub fn touch(bytes: u64) {
     }
 }
 
-/// Gives freed memory back to the system, whatever [`retain_freed_memory`] was told; afterwards memory is
-/// retained as before. To be called while nothing is being proved.
+/// Gives freed memory back to the system, although [`retain_freed_memory`] was told to keep it; what is freed
+/// later is kept as before. To be called while nothing is being proved.
 pub fn release_freed_memory() {
     collect();
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use arbor_prover::{ParamError, ProverError, VerifyFailure};
 use thiserror::Error;
 
+use crate::access::MalformedKey;
 use crate::client::ClientError;
 use crate::config::ConfigError;
 use crate::engine::EngineError;
@@ -142,6 +143,32 @@ pub enum CliError {
     /// The threads of the verifier could not be started.
     #[error(transparent)]
     Verifier(#[from] StartError),
+    /// The records of a data folder cannot be opened.
+    #[error("{}: {source}", path.display())]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite said.
+        source: sqlx::Error,
+    },
+    /// The records of a data folder cannot be read or written.
+    #[error("the records: {source}")]
+    Store {
+        /// What SQLite said.
+        source: sqlx::Error,
+    },
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers: {source}")]
+    Random {
+        /// What it said.
+        source: getrandom::Error,
+    },
+    /// What was given as an API key is none. It is not repeated.
+    #[error("--api-key (or ARBOR_API_KEY): {0}")]
+    Key(#[from] MalformedKey),
+    /// No key has this id.
+    #[error("there is no key of this id; `arbor keys list` shows the ids")]
+    NoSuchKey,
     /// The engine of a server cannot start.
     #[error(transparent)]
     Engine(#[from] EngineError),

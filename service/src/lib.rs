@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+pub mod access;
 pub mod admission;
 pub mod api;
 pub mod bench;
@@ -22,6 +23,7 @@ pub mod http;
 pub mod interrupt;
 pub mod logging;
 pub mod model;
+pub mod outbound;
 pub mod output;
 pub mod progress;
 pub mod queue;
@@ -34,6 +36,7 @@ pub mod store;
 pub mod threads;
 pub mod verifier;
 pub mod version;
+pub mod webhooks;
 
 /// Runs the command line of this process and gives its exit code.
 #[must_use]

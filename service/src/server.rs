@@ -2,12 +2,14 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -46,7 +48,7 @@ pub async fn serve(
             () = stop.cancelled() => break,
             accepted = accept(&listener, &places) => accepted,
         };
-        let (stream, place) = match accepted {
+        let (stream, peer, place) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection was not accepted");
@@ -58,7 +60,10 @@ pub async fn serve(
         connections.spawn(async move {
             let open = gauge!("arbor_http_connections");
             open.increment(1);
-            if let Err(error) = connection(stream, router, protocol, write_timeout, stop).await {
+            let peer = ConnectInfo(peer);
+            if let Err(error) =
+                connection(stream, peer, router, protocol, write_timeout, stop).await
+            {
                 tracing::debug!(%error, "a connection broke");
             }
             open.decrement(1);
@@ -76,10 +81,10 @@ pub async fn serve(
 async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
+) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+    let (stream, peer) = listener.accept().await?;
+    Ok((stream, peer, place))
 }
 
 fn protocol(config: &ServerConfig) -> http1::Builder {
@@ -94,6 +99,7 @@ fn protocol(config: &ServerConfig) -> http1::Builder {
 
 async fn connection(
     stream: TcpStream,
+    peer: ConnectInfo<SocketAddr>,
     router: Router,
     protocol: http1::Builder,
     write_timeout: Duration,
@@ -106,7 +112,10 @@ async fn connection(
     stream.set_write_timeout(Some(write_timeout));
     let service = TowerToHyperService::new(
         router
-            .map_request(|request: hyper::Request<Incoming>| request.map(Body::new))
+            .map_request(move |mut request: hyper::Request<Incoming>| {
+                request.extensions_mut().insert(peer);
+                request.map(Body::new)
+            })
             .map_err(|never: Infallible| never),
     );
     let connection = protocol.serve_connection(TokioIo::new(Box::pin(stream)), service);

@@ -6,6 +6,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use crate::access::Limiter;
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::http::ApiError;
@@ -23,6 +24,7 @@ struct Inner {
     verifier: Verifier,
     metrics: PrometheusHandle,
     streams: Arc<Semaphore>,
+    limiter: Limiter,
     shutdown: CancellationToken,
 }
 
@@ -37,8 +39,10 @@ impl AppState {
         shutdown: CancellationToken,
     ) -> Self {
         let streams = Arc::new(Semaphore::new(config.server.max_streams));
+        let limiter = Limiter::new(config.access.requests_per_second, config.access.burst);
         let engine = OnceLock::new();
-        Self { inner: Arc::new(Inner { config, engine, verifier, metrics, streams, shutdown }) }
+        let inner = Inner { config, engine, verifier, metrics, streams, limiter, shutdown };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The engine is there now. Only the first one counts.
@@ -70,6 +74,12 @@ impl AppState {
     #[must_use]
     pub fn metrics(&self) -> &PrometheusHandle {
         &self.inner.metrics
+    }
+
+    /// Counts requests.
+    #[must_use]
+    pub fn limiter(&self) -> &Limiter {
+        &self.inner.limiter
     }
 
     /// Cancelled when the server is to end.

@@ -57,6 +57,15 @@ where
     deserializer.deserialize_map(Fields(PhantomData))
 }
 
+/// A section that may be left out, but not be `null`.
+pub(super) fn section<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    object(deserializer).map(Some)
+}
+
 /// Labels; the same one twice is an error.
 pub(super) fn labels<'de, D>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error>
 where

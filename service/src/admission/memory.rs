@@ -24,8 +24,6 @@ pub struct Memory(Arc<Inner>);
 
 struct Inner {
     limit: Option<u64>,
-    /// Whether the limit is the machine's, which others use too.
-    shared: bool,
     cache: Arc<Cache>,
     reserved: Mutex<u64>,
     freed: Notify,
@@ -41,10 +39,9 @@ impl Memory {
     /// Memory up to `limit_bytes`; 0 takes what the machine or the container has.
     #[must_use]
     pub fn new(limit_bytes: u64, cache: Arc<Cache>) -> Self {
-        let shared = limit_bytes == 0;
-        let limit = if shared { memory::limit_bytes() } else { Some(limit_bytes) };
+        let limit = if limit_bytes == 0 { memory::limit_bytes() } else { Some(limit_bytes) };
         let (reserved, freed) = (Mutex::new(0), Notify::new());
-        Self(Arc::new(Inner { limit, shared, cache, reserved, freed }))
+        Self(Arc::new(Inner { limit, cache, reserved, freed }))
     }
 
     /// The limit, where one is known.
@@ -59,18 +56,27 @@ impl Memory {
     /// [`EngineError::TooLarge`] if it never does, [`EngineError::Busy`] if it does not now, because others
     /// use the memory.
     pub fn admit(&self, bytes: u64) -> Result<(), EngineError> {
-        if let Some(limit) = self.0.limit
-            && bytes > limit
-        {
-            refused("size");
-            return Err(EngineError::TooLarge { what: "memory in bytes", got: bytes, limit });
-        }
+        self.fits(bytes)?;
         match self.room() {
             Some(room) if bytes > room => {
                 refused("memory");
                 let (bytes, room) = (bytes.div_ceil(1 << 20), room >> 20);
                 let reason = format!("the job needs {bytes} MiB of memory, {room} MiB are there");
                 Err(EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: false })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses what would never fit.
+    ///
+    /// # Errors
+    /// [`EngineError::TooLarge`].
+    pub fn fits(&self, bytes: u64) -> Result<(), EngineError> {
+        match self.0.limit {
+            Some(limit) if bytes > limit => {
+                refused("size");
+                Err(EngineError::TooLarge { what: "memory in bytes", got: bytes, limit })
             }
             _ => Ok(()),
         }
@@ -130,10 +136,10 @@ impl Memory {
 
     /// What the process may have in all right now: the limit, or what it has and the machine has left.
     fn room(&self) -> Option<u64> {
-        let own = memory::resident_bytes();
-        match (self.0.limit, memory::available_bytes(), own) {
-            (Some(limit), Some(free), Some(own)) if self.0.shared => Some(limit.min(free + own)),
-            (limit, _, _) => limit,
+        let limit = self.0.limit?;
+        match (memory::available_bytes(), memory::resident_bytes()) {
+            (Some(free), Some(own)) => Some(limit.min(free + own)),
+            _ => Some(limit),
         }
     }
 

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::model::{JobError, JobRecord, JobState, NodeRecord, NodeState, Phase, ProofRef, Sizing};
+use crate::model::{
+    Delivery, JobError, JobRecord, JobState, NodeRecord, NodeState, Phase, ProofRef, Sizing,
+};
 
 /// A job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -205,4 +207,11 @@ impl From<NodeRecord> for PlanNode {
     fn from(node: NodeRecord) -> Self {
         Self { id: node.id, kind: node.kind, children: node.children, padding: node.padding }
     }
+}
+
+/// The messages about a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DeliveryList {
+    /// In the order of what they tell of.
+    pub deliveries: Vec<Delivery>,
 }

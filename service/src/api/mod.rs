@@ -7,7 +7,9 @@ mod problem;
 mod proof;
 mod server;
 
-pub use job::{JobList, JobView, Links, Plan, PlanNode, Progress, TreeNode, TreeView};
+pub use job::{
+    DeliveryList, JobList, JobView, Links, Plan, PlanNode, Progress, TreeNode, TreeView,
+};
 pub use problem::{Problem, ProblemKind};
 pub use proof::{NodeTimings, TimingsView, Verdict, VerdictClass};
 pub use server::{Capabilities, Limits, ModeView, PresetList, PresetView, ProgramView, Readiness};

@@ -69,6 +69,10 @@ kinds! {
     InvalidQuery = "invalid-query", BAD_REQUEST, "A query parameter is refused";
     /// A header has a value that it cannot have.
     InvalidHeader = "invalid-header", BAD_REQUEST, "A header is refused";
+    /// The request needs an API key, as `authorization: Bearer arbor_…`, and has none that is valid.
+    Unauthorized = "unauthorized", UNAUTHORIZED, "An API key is needed";
+    /// The key is valid, but its role does not allow this.
+    Forbidden = "forbidden", FORBIDDEN, "The key does not allow this";
     /// A web page of another origin sent the request. Pages elsewhere are not served.
     CrossOrigin = "cross-origin", FORBIDDEN, "Requests of other origins are refused";
     /// There is nothing at this path.
@@ -113,6 +117,10 @@ kinds! {
     LeafRefused = "leaf-refused", UNPROCESSABLE_ENTITY, "A leaf is refused";
     /// The queue is full. Come back after `retry-after` seconds.
     QueueFull = "queue-full", TOO_MANY_REQUESTS, "The queue is full";
+    /// The quota of the key is reached. Come back after `retry-after` seconds.
+    QuotaReached = "quota-reached", TOO_MANY_REQUESTS, "The quota of the key is reached";
+    /// Too many requests came with this key, or from this address. Come back after `retry-after` seconds.
+    RateLimited = "rate-limited", TOO_MANY_REQUESTS, "Too many requests";
     /// The head of the request is too large.
     HeadTooLarge = "head-too-large", REQUEST_HEADER_FIELDS_TOO_LARGE, "The headers are too large";
     /// An error of ours. The request id finds its cause in the logs.

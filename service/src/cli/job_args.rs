@@ -228,8 +228,11 @@ pub fn read_job(path: &Path) -> Result<Job, CliError> {
 
 /// Tells of what only a server heeds.
 fn note_unused(job: &Job) {
-    if job.priority != 0 || job.deadline_s.is_some() || !job.labels.is_empty() {
-        eprintln!("note: priority, deadline_s and labels of a job have no effect on this command");
+    let unused = job.priority != 0 || job.deadline_s.is_some() || job.webhook.is_some();
+    if unused || !job.labels.is_empty() {
+        eprintln!(
+            "note: priority, deadline_s, labels and webhook of a job have no effect on this command"
+        );
     }
 }
 

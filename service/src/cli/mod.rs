@@ -15,6 +15,7 @@ pub mod inspect;
 pub mod inspect_leaf;
 pub mod inspect_tree;
 pub mod job_args;
+pub mod keys;
 pub mod prepare;
 pub mod prove;
 pub mod prove_tree;
@@ -58,6 +59,7 @@ enum Command {
     Bench(Box<bench::BenchArgs>),
     Serve(Box<serve::ServeArgs>),
     Config(Box<config::ConfigCommand>),
+    Keys(keys::KeysCommand),
     Submit(Box<submit::SubmitArgs>),
     Watch(watch::WatchArgs),
     Get(get::GetArgs),
@@ -95,6 +97,7 @@ impl Cli {
         }
         match &self.command {
             Command::Serve(_) | Command::Config(_) => Ok(()),
+            Command::Keys(args) => keys::run(args, format),
             Command::Prove(args) => prove::run(args, format),
             Command::Prepare(args) => prepare::run(args, format),
             Command::Verify(args) => verify::run(args, format),

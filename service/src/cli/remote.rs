@@ -1,5 +1,6 @@
 //! What the commands that speak to a server have in common.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +23,26 @@ pub struct ServerArg {
     /// The server
     #[arg(long, value_name = "URL", env = "ARBOR_SERVER", default_value = DEFAULT_SERVER)]
     server: String,
+    /// An API key of the server: arbor_<id>_<secret>. On the command line other users of this machine can
+    /// see it: better set the variable
+    #[arg(long, value_name = "KEY", env = "ARBOR_API_KEY", hide_env_values = true)]
+    api_key: Option<KeyText>,
+}
+
+/// What was given as a key, which may be one: it is printed nowhere.
+#[derive(Clone)]
+struct KeyText(String);
+
+impl From<String> for KeyText {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl fmt::Debug for KeyText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyText")
+    }
 }
 
 /// Which job of which server.
@@ -53,7 +74,20 @@ pub(super) struct Ended {
 impl ServerArg {
     /// A client of the server.
     pub(super) fn client(&self) -> Result<Client, CliError> {
-        Ok(Client::new(self.server.parse::<ServerUrl>()?)?)
+        self.client_of(self.server.parse::<ServerUrl>()?)
+    }
+}
+
+impl ServerArg {
+    /// A client of `server` with the key that was given.
+    fn client_of(&self, server: ServerUrl) -> Result<Client, CliError> {
+        let client = Client::new(server)?;
+        // A variable that is set to nothing is not set.
+        match self.api_key.as_ref().map(|KeyText(text)| text.trim()).filter(|text| !text.is_empty())
+        {
+            Some(text) => Ok(client.with_key(&text.parse()?)),
+            None => Ok(client),
+        }
     }
 }
 
@@ -62,7 +96,7 @@ impl JobArg {
     pub(super) fn resolve(&self) -> Result<(JobId, Client), CliError> {
         let JobAddress { id, server } = self.job.parse()?;
         let client = match server {
-            Some(server) => Client::new(server)?,
+            Some(server) => self.server.client_of(server)?,
             None => self.server.client()?,
         };
         Ok((id, client))

@@ -1,7 +1,7 @@
 //! `arbor serve`: proof jobs over HTTP.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ const LEAVE: Duration = Duration::from_millis(200);
 /// Serve proof jobs over HTTP.
 ///
 /// Prints `listening on http://ADDRESS` on standard output as soon as it answers; /readyz says when it takes
-/// jobs. There are no keys yet: it listens on addresses of this machine alone, unless --allow-remote is given.
+/// jobs. It listens on addresses of this machine alone until there are API keys (`arbor keys create`), unless
+/// --allow-remote is given.
 ///
 /// SIGTERM and SIGINT end it in order: no more jobs are taken, the node that is being proved is finished or
 /// handed back within server.shutdown_grace_s, and the exit code is 0. A second signal ends it at once, with
@@ -50,7 +51,8 @@ pub struct ConfigArgs {
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
-    /// Allow an address that other machines can reach, although whoever reaches it may do everything
+    /// Allow an address that other machines can reach without any API key: whoever reaches it may do
+    /// everything
     #[arg(long)]
     allow_remote: bool,
     /// Folder of records and proofs [default: arbor-data]
@@ -83,6 +85,20 @@ impl ConfigArgs {
             log_format: self.log_format,
         };
         Ok(config::load(self.config.as_deref(), std::env::vars_os(), &flags)?)
+    }
+}
+
+impl ConfigArgs {
+    /// The data folder that a server with this file, the environment and this flag would use.
+    ///
+    /// # Errors
+    /// The first option that is refused; but not that there are no keys yet.
+    pub(super) fn data_folder(
+        file: Option<&Path>,
+        data_dir: Option<PathBuf>,
+    ) -> Result<PathBuf, CliError> {
+        let flags = Overrides { data_dir, allow_remote: true, ..Overrides::default() };
+        Ok(config::load(file, std::env::vars_os(), &flags)?.data.dir)
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use arbor_prover::{Job, LayerReport};
-use reqwest::header::{ACCEPT, ETAG, HeaderMap, IF_MATCH, LOCATION, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, ETAG, HeaderMap, HeaderValue, IF_MATCH, LOCATION, RETRY_AFTER,
+};
 use reqwest::{Method, RequestBuilder, Response, StatusCode, redirect};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -12,6 +14,7 @@ use serde_json::Value;
 use super::address::ServerUrl;
 use super::error::{ClientError, Problem};
 use super::wire::{JobView, TreeNode};
+use crate::access::ApiKey;
 use crate::model::JobId;
 use crate::output::printable;
 
@@ -31,6 +34,8 @@ const SUBMIT_TRIES: u32 = 3;
 pub struct Client {
     http: reqwest::Client,
     server: ServerUrl,
+    /// Marked as sensitive: its `Debug` shows nothing.
+    authorization: Option<HeaderValue>,
 }
 
 /// What a submission came to.
@@ -97,7 +102,17 @@ impl Client {
         }
         let failed = |source| ClientError::Unreachable { server: server.to_string(), source };
         let http = http.build().map_err(failed)?;
-        Ok(Self { http, server })
+        Ok(Self { http, server, authorization: None })
+    }
+
+    /// The same client, which sends this key with every request.
+    #[must_use]
+    pub fn with_key(mut self, key: &ApiKey) -> Self {
+        self.authorization = HeaderValue::try_from(format!("Bearer {}", key.reveal())).ok();
+        if let Some(value) = &mut self.authorization {
+            value.set_sensitive(true);
+        }
+        self
     }
 
     /// The server.
@@ -223,7 +238,11 @@ impl Client {
     }
 
     pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.http.request(method, self.server.path(path))
+        let request = self.http.request(method, self.server.path(path));
+        match &self.authorization {
+            Some(value) => request.header(AUTHORIZATION, value.clone()),
+            None => request,
+        }
     }
 
     async fn get(&self, path: &str, asked: &'static str) -> Result<Response, ClientError> {

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::{
-    DataConfig, EngineConfig, LimitsConfig, LogConfig, LogFormat, MemoryConfig, RetentionConfig,
-    ServerConfig, VerificationConfig,
+    AccessConfig, DataConfig, EngineConfig, LimitsConfig, LogConfig, LogFormat, MemoryConfig,
+    MetricsAccess, RetentionConfig, ServerConfig, VerificationConfig, WebhooksConfig,
 };
 
 impl Default for ServerConfig {
@@ -25,6 +25,17 @@ impl Default for ServerConfig {
             keep_alive_s: 15,
             max_streams: 256,
             shutdown_grace_s: 60,
+        }
+    }
+}
+
+impl Default for AccessConfig {
+    fn default() -> Self {
+        Self {
+            requests_per_second: 50,
+            burst: 200,
+            cors_origins: Vec::new(),
+            metrics: MetricsAccess::Local,
         }
     }
 }
@@ -92,6 +103,21 @@ impl Default for VerificationConfig {
             max_leaves: 1024,
             max_derive_bytes: 4 << 30,
             min_proven_bits: arbor_prover::security::DEFAULT_MIN_PROVEN_BITS,
+        }
+    }
+}
+
+impl Default for WebhooksConfig {
+    fn default() -> Self {
+        Self {
+            allow_http: false,
+            allow_private: false,
+            allow_addresses: Vec::new(),
+            max_attempts: 12,
+            first_delay_ms: 5_000,
+            max_delay_s: 3_600,
+            timeout_s: 10,
+            concurrent: 8,
         }
     }
 }

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 pub use error::{ConfigError, Origin};
 pub use load::{Overrides, load, to_toml};
 pub use sections::{
-    DataConfig, EngineConfig, LimitsConfig, LogConfig, LogFormat, MemoryConfig, RetentionConfig,
-    ServerConfig, VerificationConfig,
+    AccessConfig, DataConfig, EngineConfig, LimitsConfig, LogConfig, LogFormat, MemoryConfig,
+    MetricsAccess, RetentionConfig, ServerConfig, VerificationConfig, WebhooksConfig,
 };
 pub(crate) use validate::MAX_PROVEN_BITS;
 
@@ -25,6 +25,8 @@ pub(crate) use validate::MAX_PROVEN_BITS;
 pub struct Config {
     /// The listener and what a request may take.
     pub server: ServerConfig,
+    /// Who may ask, and how often.
+    pub access: AccessConfig,
     /// Where everything is kept.
     pub data: DataConfig,
     /// Queue and workers.
@@ -37,6 +39,8 @@ pub struct Config {
     pub retention: RetentionConfig,
     /// `POST /v1/verifications`.
     pub verification: VerificationConfig,
+    /// News of jobs to those who want to know.
+    pub webhooks: WebhooksConfig,
     /// Logs.
     pub log: LogConfig,
 }

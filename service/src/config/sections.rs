@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 /// The listener and what a request may take.
@@ -11,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct ServerConfig {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// Whether an address that other machines can reach is allowed. There are no keys yet: whoever
-    /// reaches the address may submit, read and remove everything.
+    /// Whether an address that other machines can reach is allowed although the data folder has no API
+    /// key: whoever reaches it may submit, read and remove everything then.
     pub allow_remote: bool,
     /// Host names beside `localhost` for which a server on a loopback address answers: those of a proxy
     /// before it.
@@ -39,6 +40,33 @@ pub struct ServerConfig {
     pub max_streams: usize,
     /// Time that a shutdown waits for the running node, in seconds.
     pub shutdown_grace_s: u64,
+}
+
+/// Who may ask, and how often.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AccessConfig {
+    /// Requests a second with one key, or from one address without one; 0 does not limit.
+    pub requests_per_second: u32,
+    /// Requests that may come at once after a quiet time.
+    pub burst: u32,
+    /// Origins whose web pages may use this server, as `https://host`; none unless named.
+    pub cors_origins: Vec<String>,
+    /// Who sees the metrics.
+    pub metrics: MetricsAccess,
+}
+
+/// Who sees the metrics, on a server that has keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricsAccess {
+    /// Everybody if the server listens on a loopback address, else whoever has a key.
+    #[default]
+    Local,
+    /// Everybody.
+    Open,
+    /// Whoever has a key.
+    Key,
 }
 
 /// Where everything is kept.
@@ -137,6 +165,28 @@ pub struct VerificationConfig {
     pub max_derive_bytes: u64,
     /// Least proven bits of a proof that is called valid; 0 accepts parameters for tests.
     pub min_proven_bits: u32,
+}
+
+/// News of jobs to those who want to know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WebhooksConfig {
+    /// Whether messages may go over http, where everybody on the way can read them.
+    pub allow_http: bool,
+    /// Whether messages may go to addresses of inner networks and of this machine.
+    pub allow_private: bool,
+    /// Networks that messages may go to although they are not of the open internet.
+    pub allow_addresses: Vec<IpNet>,
+    /// How often a message is sent before it is given up.
+    pub max_attempts: u32,
+    /// Pause after the first attempt, in milliseconds; it doubles with each further one.
+    pub first_delay_ms: u64,
+    /// Longest pause, in seconds.
+    pub max_delay_s: u64,
+    /// Time for a receiver to answer, in seconds.
+    pub timeout_s: u64,
+    /// Messages that are sent at a time.
+    pub concurrent: usize,
 }
 
 /// Logs.

@@ -6,6 +6,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::load::Origins;
 use super::{Config, ConfigError};
+use crate::access::folder_has_keys;
 
 /// Most levels that a tree of two to a node can have.
 const MAX_DEPTH: u64 = 12;
@@ -27,6 +28,8 @@ const MIN_HEADER_BYTES: u64 = 8 << 10;
 pub(super) fn validate(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
     let check = Check { origins };
     server(config, &check)?;
+    access(config, &check)?;
+    webhooks(config, &check)?;
     engine(config, &check)?;
     limits(config, &check)?;
     memory(config, &check)?;
@@ -41,14 +44,17 @@ pub(super) fn validate(config: &Config, origins: &Origins) -> Result<(), ConfigE
 
 fn server(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     let server = &config.server;
-    if !server.listen.ip().is_loopback() && !server.allow_remote {
+    let closed = server.listen.ip().is_loopback() || server.allow_remote;
+    if !closed && !folder_has_keys(&config.data.dir) {
         return Err(check.refuse(
             "server.listen",
             format!(
-                "{} can be reached from other machines, and this server knows no keys: whoever \
-                 reaches it may submit, read and remove everything. Listen on 127.0.0.1, or say \
-                 --allow-remote (server.allow_remote = true) if something else keeps strangers out",
-                server.listen
+                "{} can be reached from other machines, and {} has no API keys: whoever reaches it \
+                 may submit, read and remove everything. Make a key with `arbor keys create`, listen on \
+                 127.0.0.1, or say --allow-remote (server.allow_remote = true) if something else keeps \
+                 strangers out",
+                server.listen,
+                config.data.dir.display()
             ),
         ));
     }
@@ -64,6 +70,37 @@ fn server(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     check.within("server.keep_alive_s", server.keep_alive_s, 1, DAY_S)?;
     check.within("server.max_streams", server.max_streams as u64, 1, 1 << 20)?;
     check.within("server.shutdown_grace_s", server.shutdown_grace_s, 0, DAY_S)
+}
+
+fn access(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
+    let access = &config.access;
+    check.within("access.requests_per_second", access.requests_per_second.into(), 0, 1_000_000)?;
+    check.within("access.burst", access.burst.into(), 1, 1_000_000)?;
+    for origin in &access.cors_origins {
+        if !is_origin(origin) {
+            let reason = format!("\"{origin}\" is no origin, such as https://example.org");
+            return Err(check.refuse("access.cors_origins", reason));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text is what browsers send as `origin`: scheme, host in lower case, and port if it is not the
+/// scheme's.
+fn is_origin(text: &str) -> bool {
+    let url = reqwest::Url::parse(text);
+    url.is_ok_and(|url| {
+        ["http", "https"].contains(&url.scheme()) && url.origin().ascii_serialization() == text
+    })
+}
+
+fn webhooks(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
+    let webhooks = &config.webhooks;
+    check.within("webhooks.max_attempts", webhooks.max_attempts.into(), 1, 1_000)?;
+    check.within("webhooks.first_delay_ms", webhooks.first_delay_ms, 1, DAY_S * 1_000)?;
+    check.within("webhooks.max_delay_s", webhooks.max_delay_s, 1, DAY_S)?;
+    check.within("webhooks.timeout_s", webhooks.timeout_s, 1, DAY_S)?;
+    check.within("webhooks.concurrent", webhooks.concurrent as u64, 1, 1 << 10)
 }
 
 fn engine(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {

@@ -74,6 +74,20 @@ pub enum EngineError {
         /// Whether the queue is full (429) and not the machine (503).
         queue: bool,
     },
+    /// News of the job cannot be sent where it says.
+    #[error("webhook.url: {reason}")]
+    Webhook {
+        /// Why not.
+        reason: String,
+    },
+    /// The quota of the key that submits is reached.
+    #[error("{reason}")]
+    Quota {
+        /// Which one, and what is used of it.
+        reason: String,
+        /// When to come back.
+        retry_after_s: u64,
+    },
     /// The node's proof says nothing by itself: it is not what a chain or a tree would have come to.
     #[error("node {node} of job {id} has no proof file of its own")]
     NodeNotAlone {

@@ -25,8 +25,9 @@ use arbor_prover::{Cache, Job};
 use bytes::Bytes;
 use tokio::sync::{Mutex, watch};
 
+use crate::access::{KeyRecord, Quota};
 use crate::admission::Reservation;
-use crate::model::{Event, JobFilter, JobId, JobRecord, NodeRecord, Page, Sizing};
+use crate::model::{Delivery, Event, JobFilter, JobId, JobRecord, NodeRecord, Page, Sizing};
 
 pub use error::EngineError;
 
@@ -49,8 +50,12 @@ pub struct Submission {
     pub job: Job,
     /// The client's name for this submission, with the BLAKE3 of the body that it came with.
     pub idempotency: Option<(String, [u8; 32])>,
-    /// The key that submits.
+    /// The name of the key that submits.
     pub owner: Option<String>,
+    /// How much may be used under that name.
+    pub quota: Quota,
+    /// Whose jobs the submission may build upon; none: everybody's.
+    pub viewer: Option<String>,
 }
 
 /// What a submission came to.
@@ -118,12 +123,16 @@ impl Engine {
     }
 
     /// What [`Self::submit`] would say but for what is short right now, with plan and sizes; nothing is
-    /// stored.
+    /// stored. Leaves that are jobs must be the `viewer`'s, if there is one.
     ///
     /// # Errors
     /// As [`Self::submit`].
-    pub async fn validate(&self, job: Job) -> Result<Validation, EngineError> {
-        self.do_validate(&job).await
+    pub async fn validate(
+        &self,
+        job: Job,
+        viewer: Option<&str>,
+    ) -> Result<Validation, EngineError> {
+        self.do_validate(&job, viewer).await
     }
 
     /// A job.
@@ -172,6 +181,14 @@ impl Engine {
             self.job(id).await?;
         }
         Ok(events)
+    }
+
+    /// The messages about a job, in order.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn deliveries(&self, id: JobId) -> Result<Vec<Delivery>, EngineError> {
+        Ok(self.inner.store.deliveries(id).await?)
     }
 
     /// Changes whenever the job or one of its nodes does; holds the revision, and `i64::MAX` once the job is
@@ -231,6 +248,22 @@ impl Engine {
         let place = |at: u64| usize::try_from(at.min(proof.bytes)).unwrap_or(usize::MAX);
         let (start, end) = (place(range.start), place(range.end));
         Ok(proof.content.slice(start.min(end)..end))
+    }
+
+    /// A key and the hash of its secret, revoked or not.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn key(&self, id: &str) -> Result<Option<(KeyRecord, blake3::Hash)>, EngineError> {
+        Ok(self.inner.store.key(id).await?)
+    }
+
+    /// Whether there is any key, a revoked one included.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn has_keys(&self) -> Result<bool, EngineError> {
+        Ok(self.inner.store.has_keys().await?)
     }
 
     /// How the engine is.

@@ -19,11 +19,11 @@ use super::{Engine, EngineError, housekeeping, progress};
 use crate::blobs::{self, Blobs};
 use crate::clock::{Clock, Times};
 use crate::config::Config;
+use crate::outbound::SystemResolver;
 use crate::queue;
-use crate::store::{PLANNING, Store};
+use crate::store::{PLANNING, Store, records_file};
+use crate::webhooks;
 
-/// File of the records in the data folder.
-const RECORDS: &str = "arbor.db";
 /// File that is locked while a server has the data folder.
 const LOCK: &str = "arbor.lock";
 /// Of the time that a shutdown may take, the part that is left to hand back what does not end by itself:
@@ -75,7 +75,7 @@ impl Engine {
         let folder = config.data.dir.clone();
         set_threads(config.engine.threads);
         ignore_file_size_signal();
-        let store = Store::open(&folder.join(RECORDS)).await?;
+        let store = Store::open(&records_file(&folder)).await?;
         let provers = Provers::start(config.engine.concurrent_nodes)
             .map_err(|error| folder_error(&folder, &error))?;
         let (notes, written) = mpsc::unbounded_channel();
@@ -99,6 +99,13 @@ impl Engine {
             inner.closing.clone(),
         );
         let mut others = housekeeping::spawn(&inner);
+        others.push(tokio::spawn(webhooks::run(
+            store.clone(),
+            times.clone(),
+            config.webhooks.clone(),
+            Arc::new(SystemResolver),
+            inner.closing.clone(),
+        )));
         others.push(tokio::spawn(progress::write(store, times, written)));
         let background = Background { worker: tokio::spawn(worker), others, lock };
         Ok(Self { inner, background: Arc::new(tokio::sync::Mutex::new(Some(background))) })

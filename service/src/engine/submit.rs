@@ -10,7 +10,9 @@ use arbor_prover::{Job, Observer, ParamError, Preset, Silent, Work, WorkNode};
 use super::{Engine, EngineError, Submission, Submitted, Validation};
 use crate::admission::{check_disk, check_limits, plan_bytes, sizing};
 use crate::model::{JobId, JobState, NodeRecord, NodeState, Sizing};
-use crate::store::{LeafProofRow, NewJob, Stored};
+use crate::store::{LeafProofRow, NewJob, OverQuota, QuotaKind, Stored};
+
+use crate::webhooks::Destinations;
 
 /// When to come back if too many jobs wait.
 const RETRY_AFTER_S: u64 = 10;
@@ -28,7 +30,7 @@ impl Engine {
         if inner.closing.is_cancelled() {
             return Err(EngineError::ShuttingDown);
         }
-        let Submission { job, idempotency, owner } = submission;
+        let Submission { job, idempotency, owner, quota, viewer } = submission;
         let idempotency = idempotency.map(|(name, hash)| (name, hex(&hash)));
         if let Some((name, hash)) = &idempotency {
             // Whatever has changed since: a submission that was accepted is accepted.
@@ -37,7 +39,7 @@ impl Engine {
                 return submitted(before);
             }
         }
-        let resolved = self.resolve(&job).await?;
+        let resolved = self.resolve(&job, viewer.as_deref()).await?;
         self.admit(&job, &resolved)?;
         let now_ms = inner.times.now_ms();
         let new = NewJob {
@@ -47,6 +49,7 @@ impl Engine {
             spec: resolved.spec,
             sizing: resolved.sizing,
             owner,
+            quota,
             idempotency,
             now_ms,
             leaves: resolved.leaves,
@@ -61,9 +64,14 @@ impl Engine {
         Ok(submitted)
     }
 
-    pub(super) async fn do_validate(&self, job: &Job) -> Result<Validation, EngineError> {
-        let resolved = self.resolve(job).await?;
+    pub(super) async fn do_validate(
+        &self,
+        job: &Job,
+        viewer: Option<&str>,
+    ) -> Result<Validation, EngineError> {
+        let resolved = self.resolve(job, viewer).await?;
         check_limits(job, &resolved.spec, &self.inner.config.limits)?;
+        self.inner.memory.fits(resolved.sizing.peak_bytes)?;
         let nodes = match simple_plan(&resolved.spec) {
             Some(nodes) => nodes,
             None => self.plan_with_circuits(&resolved).await?,
@@ -92,12 +100,17 @@ impl Engine {
     }
 
     /// What a job resolves to, the jobs that are its leaves included.
-    async fn resolve(&self, job: &Job) -> Result<Resolved, EngineError> {
+    async fn resolve(&self, job: &Job, viewer: Option<&str>) -> Result<Resolved, EngineError> {
+        if let Some(webhook) = &job.webhook {
+            let destinations = Destinations::new(&self.inner.config.webhooks);
+            let checked = destinations.check(&webhook.url);
+            checked.map_err(|reason| EngineError::Webhook { reason })?;
+        }
         let preset = Preset::named(&job.preset)?;
         let mut specs = HashMap::new();
         let mut leaves = Vec::new();
         for (leaf, text) in job.leaf_jobs() {
-            let (spec, row) = self.leaf_job(leaf, text).await?;
+            let (spec, row) = self.leaf_job(leaf, text, viewer).await?;
             specs.insert(leaf, spec);
             leaves.push(row);
         }
@@ -112,11 +125,16 @@ impl Engine {
         &self,
         leaf: usize,
         text: &str,
+        viewer: Option<&str>,
     ) -> Result<(ProofSpec, LeafProofRow), EngineError> {
         let refused = |reason: &str| EngineError::LeafJob { leaf, reason: reason.to_owned() };
         let source: JobId = text.parse().map_err(|_| refused("not the id of a job"))?;
         let store = &self.inner.store;
-        let record = store.job(source).await?.ok_or_else(|| refused("there is no such job"))?;
+        let record = store.job(source).await?;
+        // Another's job looks as if it were not there.
+        let record = record
+            .filter(|record| viewer.is_none() || viewer == record.owner.as_deref())
+            .ok_or_else(|| refused("there is no such job"))?;
         let proof = store.root_proof(source).await?;
         match (record.state, proof, record.statement) {
             (JobState::Succeeded, Some((hash, bytes)), Some(statement)) => {
@@ -172,11 +190,30 @@ fn submitted(stored: Stored) -> Result<Submitted, EngineError> {
             let reason = format!("{live} jobs wait or run, which is as many as this server takes");
             Err(EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: true })
         }
+        Stored::OverQuota(over) => {
+            metrics::counter!("arbor_admission_refused_total", "reason" => "quota").increment(1);
+            Err(over_quota(over))
+        }
         Stored::LeafGone { leaf } => Err(EngineError::LeafJob {
             leaf,
             reason: "the job was removed, or its proof is being made again".to_owned(),
         }),
     }
+}
+
+fn over_quota(over: OverQuota) -> EngineError {
+    let OverQuota { what, limit, used, free_in_ms } = over;
+    let reason = match what {
+        QuotaKind::Queued => format!("{used} jobs wait, the quota is {limit}"),
+        QuotaKind::Running => format!("{used} jobs run, the quota is {limit}"),
+        QuotaKind::Bytes => {
+            format!(
+                "jobs of the last 24 hours take {used} bytes, the quota is {limit} with this one"
+            )
+        }
+    };
+    let retry_after_s = free_in_ms.map_or(RETRY_AFTER_S, |millis| millis / 1000 + 1);
+    EngineError::Quota { reason, retry_after_s }
 }
 
 fn deadline(job: &Job, now_ms: i64) -> Option<i64> {

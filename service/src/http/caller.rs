@@ -1,29 +1,68 @@
-//! Who asks. Nobody is told apart yet: there are no keys.
+//! Who asks.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
+use crate::access::{KeyRecord, Quota, Role};
 use crate::engine::EngineError;
 use crate::http::ApiError;
 use crate::model::{JobId, JobRecord};
 
-/// Who sent a request. A layer that checks keys puts it into the request's extensions; without one
-/// everybody is the same nobody, to whom all jobs belong.
+/// Who sent a request: the owner of a valid key, put into the request's extensions by the layer that checked it.
+/// Where there are no keys everybody is the same nobody, who may see all jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
-    /// The key's owner.
-    pub owner: Option<String>,
+    key: Option<Arc<KeyRecord>>,
 }
 
 impl Caller {
+    /// The owner of this key.
+    #[must_use]
+    pub fn of(key: KeyRecord) -> Self {
+        Self { key: Some(Arc::new(key)) }
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> Option<&KeyRecord> {
+        self.key.as_deref()
+    }
+
+    /// To whom the jobs that it submits belong.
+    #[must_use]
+    pub fn owner(&self) -> Option<String> {
+        self.key.as_ref().map(|key| key.name.clone())
+    }
+
+    /// How much it may use.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.key.as_ref().map(|key| key.quota).unwrap_or_default()
+    }
+
+    /// Whose jobs it sees; none: everybody's.
+    #[must_use]
+    pub fn restricted_to(&self) -> Option<String> {
+        let key = self.key.as_ref().filter(|key| key.role != Role::Admin);
+        key.map(|key| key.name.clone())
+    }
+
+    /// Whether it sees the jobs of its name alone.
+    #[must_use]
+    pub fn is_restricted(&self) -> bool {
+        self.restricted_to().is_some()
+    }
+
     /// Lets the caller see its own jobs alone; another's looks as if it were not there.
     ///
     /// # Errors
     /// No such job.
     pub fn own(&self, id: JobId, record: JobRecord) -> Result<JobRecord, ApiError> {
-        if self.owner.is_none() || self.owner == record.owner {
+        let restricted = self.restricted_to();
+        if restricted.is_none() || restricted == record.owner {
             Ok(record)
         } else {
             Err(EngineError::NoSuchJob { id }.into())

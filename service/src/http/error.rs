@@ -65,7 +65,7 @@ impl ApiError {
         self.kind
     }
 
-    fn retry_after(self, seconds: u64) -> Self {
+    pub(super) fn retry_after(self, seconds: u64) -> Self {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
@@ -128,6 +128,12 @@ impl From<EngineError> for ApiError {
             EngineError::Busy { retry_after_s, queue, .. } => {
                 let kind = if queue { K::QueueFull } else { K::Busy };
                 Self::new(kind, text).retry_after(retry_after_s)
+            }
+            EngineError::Webhook { .. } => {
+                Self::new(K::ParameterRefused, text).field("webhook.url")
+            }
+            EngineError::Quota { retry_after_s, .. } => {
+                Self::new(K::QuotaReached, text).retry_after(retry_after_s)
             }
             EngineError::ShuttingDown => Self::new(K::ShuttingDown, text).retry_after(SOON_S),
             EngineError::Corrupt { .. } => {

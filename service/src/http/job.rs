@@ -99,7 +99,7 @@ pub(super) async fn delete(
 ) -> Result<StatusCode, ApiError> {
     Query::of(&uri, &[])?;
     let engine = state.engine()?.clone();
-    if caller.owner.is_some() || headers.contains_key(IF_MATCH) {
+    if caller.is_restricted() || headers.contains_key(IF_MATCH) {
         match engine.job(id).await.map_err(ApiError::from) {
             Err(error) if error.kind() == ProblemKind::NoSuchJob => {
                 return Ok(StatusCode::NO_CONTENT);
@@ -139,7 +139,7 @@ pub(super) async fn retry(
 ) -> Result<Response, ApiError> {
     Query::of(&uri, &[])?;
     let engine = state.engine()?.clone();
-    if caller.owner.is_some() {
+    if caller.is_restricted() {
         caller.own(id, engine.job(id).await?)?;
     }
     let record = run(async move { engine.retry(id).await }).await?;

@@ -61,7 +61,13 @@ pub(super) async fn submit(
     // The hash is over what the body says, not over how it is written.
     let canonical = serde_json::to_vec(&job).map_err(|_| ApiError::internal())?;
     let idempotency = key.map(|key| (key, *blake3::hash(&canonical).as_bytes()));
-    let submission = Submission { job, idempotency, owner: caller.owner };
+    let submission = Submission {
+        job,
+        idempotency,
+        owner: caller.owner(),
+        quota: caller.quota(),
+        viewer: caller.restricted_to(),
+    };
     let submitted = run(async move { engine.submit(submission).await }).await?;
     let id = submitted.record.id;
     tracing::info!(job = %id, fresh = submitted.fresh, "submitted");
@@ -103,13 +109,15 @@ pub(super) async fn submit(
     ))]
 pub(super) async fn validate(
     State(state): State<AppState>,
+    caller: Caller,
     request: Request,
 ) -> Result<Json<Plan>, ApiError> {
     let (parts, body) = request.into_parts();
     Query::of(&parts.uri, &[])?;
     let job = read_job(&state, &parts.headers, body).await?;
     let engine = state.engine()?.clone();
-    let validation = run(async move { engine.validate(job).await }).await?;
+    let viewer = caller.restricted_to();
+    let validation = run(async move { engine.validate(job, viewer.as_deref()).await }).await?;
     let spec = validation.spec;
     let security = super::blocking(move || security_of(&spec)).await??;
     Ok(Json(Plan {
@@ -148,13 +156,13 @@ pub(super) async fn list(
             refuse("cursor", "\"cursor\" must be what `next` of a page said".to_owned())
         })?),
     };
-    let filter = filter(&query, caller)?;
+    let filter = filter(&query, &caller)?;
     let page = state.engine()?.jobs(filter, cursor, limit).await?;
     let jobs = page.jobs.into_iter().map(JobView::from).collect();
     Ok(Json(JobList { jobs, next: page.next.map(|id| id.to_string()) }))
 }
 
-fn filter(query: &Query, caller: Caller) -> Result<JobFilter, ApiError> {
+fn filter(query: &Query, caller: &Caller) -> Result<JobFilter, ApiError> {
     let one_of = |name: &'static str, allowed: &[&str]| match query.one(name)? {
         Some(value) if !allowed.contains(&value) => {
             Err(refuse(name, format!("\"{name}\" must be one of: {}", allowed.join(", "))))
@@ -177,7 +185,7 @@ fn filter(query: &Query, caller: Caller) -> Result<JobFilter, ApiError> {
         program: one_of("program", &["keccak", "fibonacci"])?,
         mode: one_of("mode", &["chain", "tree"])?,
         labels: labels.collect::<Result<_, _>>()?,
-        owner: caller.owner,
+        owner: caller.restricted_to(),
     })
 }
 

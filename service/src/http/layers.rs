@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, REFERRER_POLICY,
-    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -94,7 +94,7 @@ fn in_one_form(response: Response, id: &str) -> Response {
     let error = error.unwrap_or_else(|| ApiError::of_status(parts.status));
     let mut written = error.render(id);
     for (name, value) in &parts.headers {
-        let of_the_body = name == CONTENT_TYPE || name.as_str().starts_with("content-");
+        let of_the_body = [CONTENT_TYPE, CONTENT_LENGTH, CONTENT_ENCODING].contains(name);
         if !of_the_body && !written.headers().contains_key(name) {
             written.headers_mut().append(name, value.clone());
         }

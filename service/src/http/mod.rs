@@ -3,9 +3,11 @@
 //! Every error leaves as `application/problem+json`: handlers give an [`ApiError`], which the outermost layer
 //! writes, and whatever another layer answers with an error status is rewritten there.
 
+mod auth;
 mod body;
 mod caller;
 mod capabilities;
+mod cors;
 mod docs;
 mod error;
 mod etag;
@@ -31,6 +33,7 @@ mod timings;
 mod tree;
 mod verifications;
 mod wait;
+mod webhooks;
 
 use std::future::Future;
 
@@ -62,7 +65,9 @@ pub fn router(state: AppState) -> Router {
         // From the inside out.
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(from_fn_with_state(state.clone(), layers::limit_time))
+        .layer(from_fn_with_state(state.clone(), auth::guard))
         .layer(from_fn_with_state(state.clone(), origin::guard))
+        .layer(cors::layer(&state.config().access))
         .layer(from_fn(layers::security_headers))
         .layer(from_fn(layers::observe))
         .with_state(state)
@@ -78,6 +83,7 @@ fn routes() -> OpenApiRouter<AppState> {
         .routes(routes!(events::get))
         .routes(routes!(tree::get))
         .routes(routes!(timings::get))
+        .routes(routes!(webhooks::get))
         .routes(routes!(proofs::job))
         .routes(routes!(proofs::node))
         .routes(routes!(verifications::verify))

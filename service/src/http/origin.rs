@@ -1,5 +1,5 @@
-//! Keeps web pages of other origins away: there are no keys yet, and a browser on this machine reaches a
-//! server that strangers do not.
+//! Keeps web pages of other origins away, unless they are allowed by `access.cors_origins`: a browser on this
+//! machine reaches a server that strangers do not.
 
 use axum::extract::{Request, State};
 use axum::http::header::{HOST, HeaderMap, ORIGIN};
@@ -18,7 +18,10 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// this machine reaches, requests for another host: a name that was made to point here.
 pub(super) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
-    if !request.method().is_safe() && is_foreign(headers) {
+    if !request.method().is_safe()
+        && is_foreign(headers)
+        && !super::cors::allows(&state.config().access, headers)
+    {
         let detail = "pages of other origins cannot use this server";
         return ApiError::new(ProblemKind::CrossOrigin, detail).field("origin").into_response();
     }

@@ -113,7 +113,7 @@ async fn serve(
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
     let engine = state.engine()?;
-    if caller.owner.is_some() {
+    if caller.is_restricted() {
         caller.own(wish.id, engine.job(wish.id).await?)?;
     }
     let proof = engine.proof(wish.id, wish.node).await?;

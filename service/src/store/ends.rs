@@ -322,6 +322,7 @@ impl Write {
         if let (Some(error), Some(object)) = (error, data.as_object_mut()) {
             object.insert("error".to_owned(), json!(error));
         }
-        self.event(seq, EventKind::State, &data, now_ms).await
+        self.event(seq, EventKind::State, &data, now_ms).await?;
+        self.tell(seq, state, error).await
     }
 }

@@ -6,9 +6,11 @@ use serde_json::json;
 use sqlx::{QueryBuilder, Row, Sqlite};
 
 use super::filter;
+use super::keys::OverQuota;
 use super::leaves::LeafProofRow;
 use super::rows::{self, json as to_json, signed};
 use super::{Durability, Result, Store, Write};
+use crate::access::Quota;
 use crate::model::{EventKind, JobFilter, JobId, JobRecord, JobState, Page, Sizing};
 
 /// A job that was admitted.
@@ -24,6 +26,8 @@ pub struct NewJob {
     pub sizing: Sizing,
     /// Who submits.
     pub owner: Option<String>,
+    /// How much the owner may use.
+    pub quota: Quota,
     /// The client's name for the submission, and BLAKE3 of its body in hexadecimal.
     pub idempotency: Option<(String, String)>,
     /// When it stops being wanted.
@@ -50,6 +54,8 @@ pub enum Stored {
         /// How many.
         live: u64,
     },
+    /// The owner's quota is reached.
+    OverQuota(OverQuota),
     /// A leaf's proof is not what it was when the job was resolved.
     LeafGone {
         /// Which one among the finished leaves.
@@ -71,6 +77,13 @@ impl Store {
         let live = write.live_jobs().await?;
         if live >= new.max_queued {
             return Ok(Stored::Full { live });
+        }
+        if let Some(owner) = &new.owner {
+            let bytes = new.sizing.disk_bytes;
+            if let Some(over) = write.over_quota(owner, &new.quota, bytes, new.now_ms).await? {
+                return Ok(Stored::OverQuota(over));
+            }
+            write.use_up(owner, bytes, new.now_ms).await?;
         }
         let seq = write.insert_job(new).await?;
         for (leaf, row) in new.leaves.iter().enumerate() {
@@ -208,8 +221,9 @@ impl Write {
         let (mode, programs) = filter::facets(&new.spec);
         let seq: i64 = sqlx::query_scalar(
             "INSERT INTO job (id, state, priority, body, spec, mode, programs, peak_bytes, prove_ms, \
-             disk_bytes, owner, created_at_ms, deadline_at_ms, version) \
-             VALUES ($1, 'queued', $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) RETURNING seq",
+             disk_bytes, owner, created_at_ms, deadline_at_ms, version, webhook_url, webhook_events) \
+             VALUES ($1, 'queued', $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+             RETURNING seq",
         )
         .bind(new.id.to_string())
         .bind(new.job.priority)
@@ -224,6 +238,8 @@ impl Write {
         .bind(new.now_ms)
         .bind(new.deadline_at_ms)
         .bind(env!("CARGO_PKG_VERSION"))
+        .bind(new.job.webhook.as_ref().map(|webhook| webhook.url.clone()))
+        .bind(new.job.webhook.as_ref().map(|webhook| webhook.events.name()))
         .fetch_one(self.connection())
         .await?;
         if let Some((name, body_hash)) = &new.idempotency {

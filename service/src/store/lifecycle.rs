@@ -257,6 +257,7 @@ impl Write {
             .await?;
             let state = json!({"state": JobState::Running});
             self.event(begun.seq, EventKind::State, &state, now_ms).await?;
+            self.tell(begun.seq, JobState::Running, None).await?;
         }
         let started = json!({"node": begun.node, "kind": begun.kind, "attempt": attempt});
         self.event(begun.seq, EventKind::NodeStarted, &started, now_ms).await

@@ -10,11 +10,13 @@
 //! worst together, without harm: what they say is found out anew.
 
 mod changes;
+mod deliveries;
 mod ends;
 mod events;
 mod filter;
 mod graph;
 mod jobs;
+mod keys;
 mod leaves;
 mod lifecycle;
 mod nodes;
@@ -23,7 +25,7 @@ mod prune;
 mod rows;
 mod tasks;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,8 +39,10 @@ use tokio::sync::{Notify, watch};
 
 use crate::model::JobId;
 
+pub use deliveries::{Attempt, DueDelivery};
 pub use graph::{NewNode, PlannedJob};
 pub use jobs::{NewJob, Stored};
+pub use keys::{OverQuota, QuotaKind};
 pub use leaves::LeafProofRow;
 pub use lifecycle::{Begin, Begun, Child, FinishedNode, Root};
 pub use nodes::NodeRow;
@@ -53,10 +57,18 @@ pub type Result<T> = std::result::Result<T, sqlx::Error>;
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 /// Where it is noted which parts of the schema a file has; apalis keeps its own note.
 const MIGRATIONS_TABLE: &str = "_arbor_migrations";
+/// File of the records in a data folder.
+const RECORDS: &str = "arbor.db";
 /// Connections that read.
 const READERS: u32 = 4;
 /// How long a statement waits for another process that looks at the file.
 const BUSY: Duration = Duration::from_secs(10);
+
+/// The file of the records of a data folder.
+#[must_use]
+pub fn records_file(folder: &Path) -> PathBuf {
+    folder.join(RECORDS)
+}
 
 /// The records of one data folder.
 #[derive(Clone)]
@@ -65,6 +77,7 @@ pub struct Store {
     readers: SqlitePool,
     changes: Arc<Changes>,
     pushed: Arc<Notify>,
+    told: Arc<Notify>,
 }
 
 /// What a transaction survives.
@@ -83,6 +96,8 @@ pub struct Write {
     pushed: Arc<Notify>,
     changed: Vec<(JobId, i64)>,
     tasks: bool,
+    news: Arc<Notify>,
+    told: bool,
 }
 
 impl Store {
@@ -122,7 +137,8 @@ impl Store {
             .connect_with(reading.pragma("query_only", "ON"))
             .await?;
         let (changes, pushed) = (Arc::new(Changes::default()), Arc::new(Notify::new()));
-        Ok(Self { writer, readers, changes, pushed })
+        let told = Arc::new(Notify::new());
+        Ok(Self { writer, readers, changes, pushed, told })
     }
 
     /// The connection that writes, for the queue.
@@ -133,6 +149,11 @@ impl Store {
     /// Is notified after tasks were put into the queue.
     pub(crate) fn pushed(&self) -> Arc<Notify> {
         Arc::clone(&self.pushed)
+    }
+
+    /// Is notified after messages were written down.
+    pub(crate) fn told(&self) -> Arc<Notify> {
+        Arc::clone(&self.told)
     }
 
     /// Begins a transaction that writes, as soon as no other one does.
@@ -147,7 +168,9 @@ impl Store {
             }
         };
         let (changes, pushed) = (Arc::clone(&self.changes), Arc::clone(&self.pushed));
-        Ok(Write { tx, changes, pushed, changed: Vec::new(), tasks: false })
+        let news = Arc::clone(&self.told);
+        let (changed, tasks, told) = (Vec::new(), false, false);
+        Ok(Write { tx, changes, pushed, changed, tasks, news, told })
     }
 
     /// Changes whenever the job does; holds the last revision that was committed since it was first asked
@@ -173,7 +196,8 @@ impl Store {
 }
 
 impl Write {
-    /// Makes it so, tells those who watch the changed jobs, and wakes the queue if there are new tasks.
+    /// Makes it so, tells those who watch the changed jobs, and wakes the queue if there are new tasks, and the
+    /// courier if there are new messages.
     ///
     /// # Errors
     /// SQLite's; nothing happened then.
@@ -184,6 +208,9 @@ impl Write {
         }
         if self.tasks {
             self.pushed.notify_one();
+        }
+        if self.told {
+            self.news.notify_one();
         }
         Ok(())
     }

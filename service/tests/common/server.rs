@@ -25,6 +25,7 @@ pub struct Builder {
     arguments: Vec<OsString>,
     environment: Vec<(String, String)>,
     data: Option<PathBuf>,
+    listen: Option<String>,
 }
 
 impl Builder {
@@ -40,6 +41,12 @@ impl Builder {
         self
     }
 
+    /// Another address than a free port of this machine alone, for servers that do not start.
+    pub fn listen_on(mut self, address: &str) -> Self {
+        self.listen = Some(address.to_owned());
+        self
+    }
+
     /// A data folder that outlives the server; else it has one of its own.
     pub fn data_dir(mut self, folder: &Path) -> Self {
         self.data = Some(folder.to_owned());
@@ -50,12 +57,14 @@ impl Builder {
     fn command(&self, own: &Path, data: &Path, port: u16) -> Command {
         let log = std::fs::File::options().create(true).append(true).open(own.join("log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_arbor"));
+        let listen = self.listen.clone().unwrap_or_else(|| format!("127.0.0.1:{port}"));
         command
-            .args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data-dir"])
+            .args(["serve", "--listen", &listen, "--data-dir"])
             .arg(data)
             .args(&self.arguments)
             .env_remove("RUST_LOG")
             .env_remove("ARBOR_SERVER")
+            .env_remove("ARBOR_API_KEY")
             .env_remove("ARBOR_RETAIN_MEMORY")
             .env("ARBOR_DATA__MIN_FREE_BYTES", (64 << 20).to_string())
             .env("ARBOR_ENGINE__THREADS", "2")
@@ -137,7 +146,7 @@ pub struct Server {
 impl Server {
     /// A server to be configured.
     pub fn builder() -> Builder {
-        Builder { arguments: Vec::new(), environment: Vec::new(), data: None }
+        Builder { arguments: Vec::new(), environment: Vec::new(), data: None, listen: None }
     }
 
     /// A ready server with its defaults.

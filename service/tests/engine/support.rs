@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arbor_prover::{BaseJob, Cache, Job, Recursion, VerifyOptions, verify_bytes};
+use arbor_service::access::Quota;
 use arbor_service::clock::SystemClock;
 use arbor_service::config::Config;
 use arbor_service::engine::{Engine, Submission};
@@ -16,7 +17,7 @@ pub(crate) const LONG: Duration = Duration::from_secs(120);
 
 /// A folder, and what is to be configured for it.
 pub(crate) struct Bench {
-    pub(crate) folder: TempDir,
+    _folder: TempDir,
     pub(crate) config: Config,
 }
 
@@ -26,11 +27,15 @@ impl Bench {
         let mut config = Config::default();
         config.data.dir = folder.path().join("data");
         config.data.min_free_bytes = 0;
-        Self { folder, config }
+        Self { _folder: folder, config }
     }
 
     pub(crate) async fn start(&self) -> Engine {
         Engine::start(&self.config, Arc::new(SystemClock::new())).await.unwrap()
+    }
+
+    pub(crate) fn records(&self) -> std::path::PathBuf {
+        self.config.data.dir.join("arbor.db")
     }
 
     pub(crate) fn blobs(&self) -> std::path::PathBuf {
@@ -42,13 +47,18 @@ pub(crate) fn fibonacci(n: u64, layers: usize) -> Job {
     Job { preset: "insecure-test".to_owned(), ..Job::chain(BaseJob::fibonacci(n, 0, 1), layers) }
 }
 
+/// A job whose base takes a second or so.
+pub(crate) fn slow(layers: usize) -> Job {
+    Job { base: Some(BaseJob::keccak(500, 1)), ..fibonacci(20, layers) }
+}
+
 pub(crate) fn tree(arity: usize, depth: usize) -> Job {
     let recursion = Recursion::Tree { arity, depth: Some(depth), leaves: None };
     Job { recursion, ..fibonacci(20, 0) }
 }
 
 pub(crate) fn submission(job: Job) -> Submission {
-    Submission { job, idempotency: None, owner: None }
+    Submission { job, idempotency: None, owner: None, quota: Quota::default(), viewer: None }
 }
 
 pub(crate) async fn submit(engine: &Engine, job: Job) -> JobId {
@@ -88,7 +98,7 @@ pub(crate) async fn succeeded(engine: &Engine, id: JobId) -> JobRecord {
 pub(crate) async fn verify(engine: &Engine, id: JobId) {
     let proof = engine.proof(id, None).await.unwrap();
     let bytes = engine.read(&proof, 0..proof.bytes).await.unwrap();
-    let verified = verify_bytes(&bytes, &VerifyOptions::default(), &Cache::new()).unwrap();
+    let verified = verify_bytes(&bytes, &VerifyOptions::any_strength(), &Cache::new()).unwrap();
     let record = engine.job(id).await.unwrap();
     assert_eq!(Some(verified.statement), record.statement);
     assert_eq!(verified.keys, record.keys);
@@ -111,6 +121,15 @@ pub(crate) fn states(events: &[Event]) -> Vec<String> {
 /// Every node was begun and finished as often as given.
 pub(crate) fn counts(nodes: &[NodeRecord]) -> Vec<(u32, u32)> {
     nodes.iter().map(|node| (node.starts, node.finishes)).collect()
+}
+
+/// Makes an object something else than its name says.
+pub(crate) fn damage(blobs: &Path, hash: &str) {
+    let path = object(blobs, hash);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(path, bytes).unwrap();
 }
 
 /// The file of an object.

@@ -1,0 +1,135 @@
+//! The committed description of the API is the one that the server gives.
+
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use arbor_service::api::ProblemKind;
+use arbor_service::http::openapi::document;
+use serde_json::Value;
+
+/// Where the description is committed.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json");
+
+fn described() -> Value {
+    serde_json::to_value(document()).unwrap()
+}
+
+/// `WRITE_OPENAPI=1 cargo test --release -p arbor-service --test openapi` writes the file anew.
+#[test]
+fn the_committed_description_is_that_of_the_routes() {
+    let text = serde_json::to_string_pretty(&described()).unwrap() + "\n";
+    if std::env::var_os("WRITE_OPENAPI").is_some_and(|value| value == "1") {
+        std::fs::write(FILE, &text).unwrap();
+    }
+    let committed = std::fs::read_to_string(Path::new(FILE)).unwrap();
+    assert!(
+        committed == text,
+        "openapi.json is not what the routes say; see this test for how to write it"
+    );
+}
+
+/// Every place where `key` stands in an object below.
+fn all<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(fields) => {
+            found.extend(fields.get(key));
+            fields.values().for_each(|value| all(value, key, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| all(item, key, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn references_resolve_and_operations_have_names_of_their_own() {
+    let document = described();
+    assert_eq!(document["openapi"], "3.1.0");
+    let mut references = Vec::new();
+    all(&document, "$ref", &mut references);
+    assert!(references.len() > 20);
+    for reference in references {
+        let pointer = reference.as_str().unwrap().strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+    let mut names = Vec::new();
+    all(&document["paths"], "operationId", &mut names);
+    let distinct: BTreeSet<_> = names.iter().map(|name| name.as_str().unwrap()).collect();
+    assert_eq!(names.len(), distinct.len(), "{names:?}");
+}
+
+#[test]
+fn every_route_is_described() {
+    let document = described();
+    let paths = document["paths"].as_object().unwrap();
+    let described: BTreeMap<&str, BTreeSet<&str>> = paths
+        .iter()
+        .map(|(path, item)| {
+            let methods = item.as_object().unwrap().keys().map(String::as_str);
+            (
+                path.as_str(),
+                methods.filter(|name| ["get", "post", "delete"].contains(name)).collect(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("/livez", &["get"][..]),
+        ("/metrics", &["get"]),
+        ("/openapi.json", &["get"]),
+        ("/problems/{kind}", &["get"]),
+        ("/readyz", &["get"]),
+        ("/v1/capabilities", &["get"]),
+        ("/v1/jobs", &["get", "post"]),
+        ("/v1/jobs/{id}", &["delete", "get"]),
+        ("/v1/jobs/{id}/events", &["get"]),
+        ("/v1/jobs/{id}/proof", &["get"]),
+        ("/v1/jobs/{id}/proof/{level}/{index}", &["get"]),
+        ("/v1/jobs/{id}/retry", &["post"]),
+        ("/v1/jobs/{id}/timings", &["get"]),
+        ("/v1/jobs/{id}/tree", &["get"]),
+        ("/v1/jobs:validate", &["post"]),
+        ("/v1/presets", &["get"]),
+        ("/v1/verifications", &["post"]),
+    ];
+    let expected: BTreeMap<_, BTreeSet<_>> = expected
+        .into_iter()
+        .map(|(path, methods)| (path, methods.iter().copied().collect()))
+        .collect();
+    assert_eq!(described, expected);
+}
+
+#[test]
+fn a_job_has_the_fields_that_it_is_read_with() {
+    let document = described();
+    let fields = |schema: &str| {
+        let pointer = format!("/components/schemas/{schema}/properties");
+        let properties = document.pointer(&pointer).unwrap().as_object().unwrap();
+        properties.keys().cloned().collect::<BTreeSet<_>>()
+    };
+    let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
+    let job = ["base", "recursion", "preset", "fri", "final", "priority", "deadline_s", "labels"];
+    assert_eq!(fields("Job"), set(&job));
+    assert_eq!(fields("FriOverrides").len(), 11);
+    let job: arbor_prover::Job = serde_json::from_str(
+        r#"{"base":{"program":"fibonacci"},"labels":{"a":"b"},"deadline_s":1}"#,
+    )
+    .unwrap();
+    let written = serde_json::to_value(&job).unwrap();
+    assert_eq!(
+        written.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>(),
+        fields("Job")
+    );
+}
+
+#[test]
+fn kinds_of_errors_are_distinct_and_explained() {
+    let slugs: BTreeSet<_> = ProblemKind::ALL.iter().map(|kind| kind.slug()).collect();
+    assert_eq!(slugs.len(), ProblemKind::ALL.len());
+    for kind in ProblemKind::ALL {
+        assert!(kind.status().is_client_error() || kind.status().is_server_error(), "{kind:?}");
+        assert!(kind.explanation().trim().ends_with('.'), "{kind:?}");
+        assert_eq!(ProblemKind::of_status(kind.status()).status(), kind.status(), "{kind:?}");
+    }
+}

@@ -1,4 +1,4 @@
-//! One row of an honest table that is changed: only the two windows that see it are evaluated.
+//! Rows of an honest table that are changed: only the windows that see them are evaluated.
 
 use std::collections::BTreeSet;
 
@@ -74,20 +74,35 @@ impl<'a> Subject<'a> {
     /// If a constraint does not hold on the row as it is.
     #[must_use]
     pub fn site(self, row: usize) -> Site<'a> {
-        let mut site = Site { subject: self, row, bus: Bus::new() };
-        let (failed, bus) = site.windows(self.cells(row));
+        self.sites(row, 1)
+    }
+
+    /// `len` neighbouring rows to change, from `row` on.
+    ///
+    /// # Panics
+    /// If a constraint does not hold on the rows as they are.
+    #[must_use]
+    pub fn sites(self, row: usize, len: usize) -> Site<'a> {
+        let mut site = Site { subject: self, row, len, bus: Bus::new(), counts: vec![] };
+        let honest: Vec<F> = (row..row + len).flat_map(|row| self.cells(row)).copied().collect();
+        let (failed, bus) = site.evaluate(&honest);
         assert_eq!(failed, BTreeSet::new(), "row {row} is honest");
+        let probes = site.windows(&honest);
+        site.counts = probes.flat_map(|probe| probe.sent).map(|(count, _)| count).collect();
         site.bus = bus;
         site
     }
 }
 
-/// A row of an honest table, with what its two windows put on the bus.
+/// Rows of an honest table, with what their windows put on the bus.
 #[derive(Debug)]
 pub struct Site<'a> {
     subject: Subject<'a>,
     row: usize,
+    len: usize,
     bus: Bus,
+    /// How often each message is sent.
+    counts: Vec<F>,
 }
 
 impl<'a> Site<'a> {
@@ -105,24 +120,55 @@ impl<'a> Site<'a> {
         [self.row, self.row + 1].map(|row| self.subject.fixed(row))
     }
 
-    fn windows(&self, row: &[F]) -> (BTreeSet<usize>, Bus) {
-        let before = self.before();
-        let first = self.subject.probe(before, [self.subject.cells(before), row]);
-        let second = self.subject.probe(self.row, [row, self.subject.cells(self.row + 1)]);
-        let failed = first.failed.union(&second.failed).copied().collect();
-        let mut bus = first.bus;
-        for (message, count) in second.bus {
-            *bus.entry(message).or_insert(F::ZERO) += count;
+    /// The windows that see the rows, if those hold `changed`.
+    fn windows<'b>(&'b self, changed: &'b [F]) -> impl Iterator<Item = Probe<'b>> {
+        let width = self.subject.trace.width;
+        let cells = move |offset: usize| match offset {
+            0 => self.subject.cells(self.before()),
+            offset if offset > self.len => self.subject.cells(self.row + self.len),
+            offset => &changed[(offset - 1) * width..offset * width],
+        };
+        (0..=self.len).map(move |offset| {
+            let row = (self.before() + offset) % self.subject.height();
+            self.subject.probe(row, [cells(offset), cells(offset + 1)])
+        })
+    }
+
+    fn evaluate(&self, changed: &[F]) -> (BTreeSet<usize>, Bus) {
+        let (mut failed, mut bus) = (BTreeSet::new(), Bus::new());
+        for probe in self.windows(changed) {
+            failed.extend(probe.failed);
+            for (message, count) in probe.bus {
+                *bus.entry(message).or_insert(F::ZERO) += count;
+            }
         }
         bus.retain(|_, count| *count != F::ZERO);
         (failed, bus)
     }
 
-    /// What is wrong if the row holds `cells` and all others what they did.
+    /// What is wrong if the rows hold `changed` and all others what they did.
     #[must_use]
-    pub fn replace(&self, cells: &[F]) -> Rejection {
-        let (failed, bus) = self.windows(cells);
+    pub fn replace(&self, changed: &[F]) -> Rejection {
+        let (failed, bus) = self.evaluate(changed);
         Rejection { failed, bus: bus != self.bus }
+    }
+
+    /// Everything that has to stay as it is, if the rows hold `changed`: what each constraint requires
+    /// to be zero, how often each message is sent, and each message that is sent at all.
+    #[must_use]
+    pub fn bound(&self, changed: &[F]) -> Vec<F> {
+        let mut bound = vec![];
+        let mut counts = self.counts.iter();
+        for probe in self.windows(changed) {
+            bound.extend(probe.values);
+            for (count, message) in probe.sent {
+                bound.push(count);
+                if counts.next() != Some(&F::ZERO) {
+                    bound.extend(message);
+                }
+            }
+        }
+        bound
     }
 }
 

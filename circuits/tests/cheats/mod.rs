@@ -15,6 +15,7 @@ mod coverage;
 mod grinding;
 mod hash_cells;
 mod indices;
+mod joint;
 mod kinds;
 mod layout;
 mod lie;

@@ -306,9 +306,11 @@ const GROUND: FriConfig = FriConfig {
 /// A wide table of `p3-uni-stark` without preprocessed columns, as Keccak's is.
 pub(crate) fn wide() -> &'static Stage {
     static STAGE: LazyLock<Stage> = LazyLock::new(|| {
-        let child = UniChild::sample(SampleAir::new(8, 45).next().degree(3).publics(3), GROUND);
+        let child = UniChild::sample(SampleAir::new(7, 45).next().degree(3).publics(3), GROUND);
         child.verify_own().expect("a valid proof");
-        Stage::new("wide", child.shape(), uni(&child), &[])
+        let stage = Stage::new("wide", child.shape(), uni(&child), &[]);
+        assert_eq!(stage.shape.log_arities, [3, 1], "groups of several pairs and of one");
+        stage
     });
     &STAGE
 }

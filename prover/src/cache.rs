@@ -20,7 +20,8 @@ const DEFAULT_CAPACITY: usize = 32;
 /// Prepared circuits of layers and base computations, for all threads of a process.
 ///
 /// Two threads that ask for the same circuit prepare it once. Beyond its capacity the cache drops
-/// what was used longest ago; whoever still holds a circuit keeps it.
+/// what was used longest ago, unless somebody holds it: what is held is found again, whatever the
+/// capacity.
 pub struct Cache {
     layers: Store<LayerKey, PreparedLayer>,
     bases: Store<BaseSpec, PreparedBase>,
@@ -58,11 +59,7 @@ impl Cache {
         min_log_height: usize,
         before: impl FnOnce(),
     ) -> Result<(Arc<PreparedLayer>, bool), CompileError> {
-        let key = LayerKey {
-            children: children.iter().map(ChildShape::digest).collect(),
-            fri,
-            min_log_height,
-        };
+        let key = LayerKey::new(children, fri, min_log_height);
         self.layers.get_or_make(key, || {
             before();
             let layer = PreparedLayer::prepare(children.to_vec(), fri, min_log_height)?;
@@ -132,13 +129,25 @@ impl<K: Clone + Eq + Hash, V> Store<K, V> {
         Ok((made, true))
     }
 
+    /// Whether nobody fills the slot or holds what is in it.
+    fn idle(slot: &Arc<Slot<V>>) -> bool {
+        let filled = slot.value.try_lock();
+        let held =
+            filled.map_or(true, |value| value.as_ref().is_some_and(|v| Arc::strong_count(v) > 1));
+        Arc::strong_count(slot) == 1 && !held
+    }
+
     /// The slot of `key`, marked as used now.
     fn slot(&self, key: K) -> Arc<Slot<V>> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut slots = lock(&self.slots);
-        if !slots.contains_key(&key) && slots.len() >= self.capacity {
-            let oldest = slots.iter().min_by_key(|(_, slot)| slot.used.load(Ordering::Relaxed));
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
+        if !slots.contains_key(&key) {
+            while slots.len() >= self.capacity {
+                // To drop what somebody holds would save nothing, and who asks for it again, as a tree
+                // does that goes through many circuits in turn, would have it prepared again and again.
+                let idle = slots.iter().filter(|(_, slot)| Self::idle(slot));
+                let oldest = idle.min_by_key(|(_, slot)| slot.used.load(Ordering::Relaxed));
+                let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { break };
                 slots.remove(&oldest);
             }
         }

@@ -35,7 +35,8 @@ pub const DEFAULT_MAX_ROWS: usize = 1 << 23;
 pub const DEFAULT_MAX_COMMITTED_ROWS: usize = 1 << 20;
 /// Distinct base keys and FRI parameters: a verifier compiles and commits to circuits for each.
 const MAX_DISTINCT: u64 = 64;
-/// Memory to derive the keys, estimated before it is taken.
+/// Memory to derive the keys: what all circuits of the file keep together, counted before each is prepared.
+/// The costliest files that we could make took half a minute of two cores, and less than that memory.
 pub const DEFAULT_MAX_DERIVE_BYTES: u64 = 4 << 30;
 
 const DERIVE_BYTES: &str = "bytes of memory to derive its keys";

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use arbor_circuits::config::FriConfig;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::plan::TreePlan;
 use super::spec::{LeafSpec, ProofSpec, TreeSpec, given};
@@ -93,9 +94,20 @@ pub struct LeafStatement {
 #[serde(deny_unknown_fields)]
 pub struct PaddingSlot {
     /// The node, as `level/index`, counted without the layers that only bring leaves to one shape.
+    #[serde(deserialize_with = "node_name")]
     pub node: String,
     /// The slot, from 0.
     pub slot: usize,
+}
+
+/// Nothing but digits and strokes: what `inspect` prints of a file is not verified.
+fn node_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/') {
+        Ok(name)
+    } else {
+        Err(D::Error::custom("padding is at a node, level/index"))
+    }
 }
 
 impl ProofStatement {

@@ -1,6 +1,7 @@
 // Requests to the server that this page comes from. Every failure is an ApiError with words to show.
 
 import { parse, write } from './json.js';
+import { keyHeader } from './key.js';
 
 /** Why a request failed: `kind` as in the problem's type, `field` if one is to blame, `requestId` for the logs. */
 export class ApiError extends Error {
@@ -14,7 +15,7 @@ export class ApiError extends Error {
 export async function send(method, path, { body, headers, signal } = {}) {
   let response;
   try {
-    response = await fetch(path, { method, body, headers, signal, credentials: 'same-origin', cache: 'no-cache' });
+    response = await fetch(path, { method, body, headers: { ...headers, ...keyHeader() }, signal, cache: 'no-cache' });
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
     throw new ApiError({

@@ -3,6 +3,7 @@
 import { getCapabilities, readiness } from './api.js';
 import { h, pause, put, text } from './dom.js';
 import { failure } from './failure.js';
+import { askForKey, hasKey, setKey } from './key.js';
 import * as compare from './compare.js';
 import * as job from './job.js';
 import * as jobs from './jobs.js';
@@ -45,14 +46,32 @@ async function go() {
     else put(main, h('h1', { tabindex: '-1' }, 'There is no such view'), h('p', {}, h('a', { href: '#/jobs' }, 'To the jobs')));
   } catch (error) {
     if (signal.aborted) return;
-    if (!error.kind) console.error(error);
-    put(main, h('div', { class: 'stack' }, h('h1', { tabindex: '-1' }, 'This cannot be shown'), failure(error),
-      h('p', { class: 'row' }, h('button', { type: 'button', onclick: go }, 'Try again'), h('a', { href: '#/jobs' }, 'To the jobs'))));
+    if (error.status === 401) askForKey(main, entered);
+    else notShown(error);
   }
+  arrive(signal, view, parameters);
+}
+
+/** A key was entered: everything is asked for again. */
+function entered() {
+  go();
+  showVersion();
+}
+
+function notShown(error) {
+  // What is no answer of the server is a mistake of the page.
+  if (!error.kind) console.error(error);
+  put(main, h('div', { class: 'stack' }, h('h1', { tabindex: '-1' }, 'This cannot be shown'), failure(error),
+    h('p', { class: 'row' }, h('button', { type: 'button', onclick: go }, 'Try again'), h('a', { href: '#/jobs' }, 'To the jobs'))));
+}
+
+/** The view is there: its title, its heading, its top. */
+function arrive(signal, view, parameters) {
   if (signal.aborted) return;
   main.removeAttribute('aria-busy');
   const words = view ? (typeof view.title === 'function' ? view.title(parameters) : view.title) : 'No such view';
   document.title = `${words} · Arbor`;
+  document.getElementById('forget').hidden = !hasKey();
   window.scrollTo(0, 0);
   // A reader hears the new heading; on the first view the page begins at its top.
   if (!first) main.querySelector('h1')?.focus();
@@ -88,6 +107,10 @@ document.getElementById('skip').addEventListener('click', (event) => {
   // The address of the page is the view: it must not change.
   event.preventDefault();
   main.focus();
+});
+document.getElementById('forget').addEventListener('click', () => {
+  setKey(null);
+  go();
 });
 window.addEventListener('hashchange', go);
 go();

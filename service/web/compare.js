@@ -70,16 +70,16 @@ function ratioCell(a, b) {
 }
 
 function table(caption, head, rows) {
-  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption }, h('table', {},
+  return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `${caption}, table` }, h('table', {},
     h('caption', { class: 'unseen' }, caption),
-    h('thead', {}, h('tr', {}, head.map((name, i) => h('th', { scope: 'col', class: i && name !== '' ? 'right' : null }, name)))),
+    h('thead', {}, h('tr', {}, head.map((name, i) => h('th', { scope: 'col', class: i ? 'right' : null }, name)))),
     h('tbody', {}, rows)));
 }
 
 const row = (name, a, b, show) =>
   h('tr', {}, h('th', { scope: 'row' }, name), [a, b].map((value) => h('td', { class: 'right' }, show(value))), ratioCell(a, b));
 
-const HEAD = ['', 'A', 'B', 'B to A'];
+const HEAD = ['A', 'B', 'B to A'];
 
 function totals(models) {
   const peak = ({ list }) => Math.max(0, ...list.map((node) => node.report?.peak_bytes ?? 0)) || undefined;
@@ -92,7 +92,7 @@ function totals(models) {
     ['Proofs', ({ list }) => list.length, String],
   ];
   return h('section', { class: 'card', 'aria-labelledby': 'totals' }, h('h2', { id: 'totals' }, 'In all'),
-    table('In all', HEAD, pairs.map(([name, of, show]) => row(name, of(models[0]), of(models[1]), show))));
+    table('In all', ['Figure', ...HEAD], pairs.map(([name, of, show]) => row(name, of(models[0]), of(models[1]), show))));
 }
 
 /** Rows are matched by node, or by level where one of the jobs has too many nodes. */
@@ -113,12 +113,12 @@ function layers(models) {
     ratioCell(a?.total, b?.total)));
   return h('section', { class: 'card', 'aria-labelledby': 'layers' },
     h('h2', { id: 'layers' }, 'Layer by layer'), phaseLegend(),
-    table('Layer by layer', ['Layer', 'A above B', 'A', 'B', 'B to A'], rows));
+    table('Layer by layer', ['Layer', 'A above B', ...HEAD], rows));
 }
 
 function phases([a, b]) {
   return h('section', { class: 'card', 'aria-labelledby': 'phases' }, h('h2', { id: 'phases' }, 'Phase by phase, all proofs'),
-    table('Phase by phase', HEAD, ['prepare', ...PHASES].map((name) => row(name, a.sum[name], b.sum[name], time))));
+    table('Phase by phase', ['Phase', ...HEAD], ['prepare', ...PHASES].map((name) => row(name, a.sum[name], b.sum[name], time))));
 }
 
 /** What the jobs differ in. */

@@ -5,6 +5,8 @@ import { many } from './format.js';
 import { sentence } from './words.js';
 
 const HELP = {
+  unauthorized: 'The API key is missing, not known, or was revoked. Load the page again to enter one.',
+  forbidden: 'The API key may not do this.',
   'queue-full': 'The queue is full.',
   busy: 'The server is busy.',
   'shutting-down': 'The server is shutting down.',

@@ -154,7 +154,7 @@ class JobView {
           fact('Submitted', parts.created), fact('Time', parts.elapsed), fact('Proof', parts.proof), fact('Peak memory', parts.memory))),
       h('section', { class: 'card', 'aria-labelledby': 'timings-title' },
         h('header', { class: 'row' }, h('h2', { id: 'timings-title' }, 'Time by phase'),
-          h('a', { class: 'small', href: paths.timingsCsv(this.id), download: `${this.id}.csv` }, 'CSV')),
+          h('button', { type: 'button', class: 'plain small', onclick: () => this.save(paths.timingsCsv(this.id), `${this.id}.csv`, 'The times were not downloaded') }, 'Download CSV')),
         bars.element, this.tableBox),
       h('section', { class: 'card', 'aria-labelledby': 'statement-title' },
         h('h2', { id: 'statement-title' }, 'What the proof says'), parts.statement),
@@ -228,7 +228,7 @@ class JobView {
     put(parts.statement, job.statement
       ? statementView(job.statement)
       : h('p', { class: 'soft' }, isFinal(job.state) ? 'There is no proof.' : 'It is said when the proof is there.'));
-    put(this.keys, job.keys.map((key) => h('li', {}, key)));
+    put(this.keys, job.keys.map((key) => h('li', { class: 'digest' }, key)));
     const held = parts.actions.contains(document.activeElement);
     put(parts.actions, this.actions(job));
     if (held) this.main.querySelector('h1').focus();
@@ -272,17 +272,22 @@ class JobView {
   }
 
   async downloadProof(node, button) {
+    if (button) button.disabled = true;
+    const name = node ? `${this.id}-${node.replace('/', '-')}.arbor` : `${this.id}.arbor`;
+    await this.save(paths.proof(this.id, node), name, node ? `The proof of node ${node} cannot be had by itself` : 'The proof was not downloaded');
+    if (button) button.disabled = false;
+  }
+
+  /** Downloads a file, or says why not. */
+  async save(path, name, complaint) {
     const { note } = this.parts;
     put(note);
-    if (button) button.disabled = true;
     try {
-      await download(paths.proof(this.id, node), node ? `${this.id}-${node.replace('/', '-')}.arbor` : `${this.id}.arbor`);
-      announce('The proof was downloaded.');
+      await download(path, name);
+      announce(`${name} was downloaded.`);
     } catch (error) {
-      put(note, failure(error, node ? `The proof of node ${node} cannot be had by itself` : 'The proof was not downloaded'));
+      put(note, failure(error, complaint));
       note.scrollIntoView({ block: 'nearest' });
-    } finally {
-      if (button) button.disabled = false;
     }
   }
 }

@@ -71,7 +71,8 @@ export async function show(main, _parameters, signal) {
     return null;
   });
 
-  form.addEventListener('input', () => look_(false));
+  // Some ways to fill in a form give only the one, some only the other.
+  for (const kind of ['input', 'change']) form.addEventListener(kind, () => look_(false));
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     const button = form.querySelector('[type=submit]');

@@ -36,7 +36,7 @@ export function securityTable(security, caption = 'Bits of security') {
         h('tr', {},
           h('th', { scope: 'row' }, label, h('div', { class: 'hint' }, what)),
           h('td', { class: 'right' }, h('strong', {}, bits)),
-          h('td', {}, `${word(TERMS, term)} of ${layer}`, regime in REGIMES && h('div', { class: 'hint' }, REGIMES[regime])))))),
+          h('td', {}, `${word(TERMS, term)} of ${layer === 'base' ? 'the base' : layer}`, regime in REGIMES && h('div', { class: 'hint' }, REGIMES[regime])))))),
     security.proven?.bits < MIN_PROVEN_BITS && h('p', { class: 'note warn' },
       `Below ${MIN_PROVEN_BITS} proven bits, verifiers refuse a proof unless they are told otherwise.`),
     security.layers && perLayer(security.layers));

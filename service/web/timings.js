@@ -74,7 +74,7 @@ export function timingBars() {
 export function nodeTable({ onDownload }) {
   const body = h('tbody');
   const more = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => { all = true; draw(); } });
-  const heads = ['Node', 'Kind', 'State', 'Total', 'Prepare', ...PHASES, 'Size', 'Proof'];
+  const heads = ['Node', 'Kind', 'State', 'Total', 'Prepare', ...PHASES.map((name) => name[0].toUpperCase() + name.slice(1)), 'Size', 'Proof'];
   const element = h('div', {},
     h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Nodes with times by phase' },
       h('table', {},

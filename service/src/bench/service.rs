@@ -3,6 +3,7 @@
 //!
 //! The server is a process of this same binary, on a port and in a folder of its own.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -225,26 +226,35 @@ async fn ask(client: &Client, id: JobId) -> Result<Vec<f64>, CliError> {
 struct Server {
     child: Child,
     url: String,
-    _data: TempDir,
+    _folder: TempDir,
 }
 
 impl Server {
     fn start(threads: Option<usize>) -> Result<Self, CliError> {
         let failed = |source| CliError::File { path: PathBuf::from("arbor serve"), source };
-        let data = TempDir::new().map_err(failed)?;
+        let folder = TempDir::new().map_err(failed)?;
+        let log = folder.path().join("log");
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-        command.args(["serve", "--json", "--listen", "127.0.0.1:0", "--data-dir"]).arg(data.path());
+        command.args(["serve", "--json", "--listen", "127.0.0.1:0", "--data-dir"]);
+        command.arg(folder.path().join("data"));
         if let Some(threads) = threads {
             command.arg("--threads").arg(threads.to_string());
         }
-        // Its logs would be mixed with the figures.
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // There is no configuration file in its folder: what is measured are the defaults.
+        command.current_dir(folder.path()).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.stderr(File::create(&log).map_err(failed)?);
         let mut child = command.spawn().map_err(failed)?;
-        let stdout = child.stdout.take();
-        let mut server = Self { child, url: String::new(), _data: data };
+        let stdout = child.stdout.take().ok_or(NO_ADDRESS)?;
+        let mut server = Self { child, url: String::new(), _folder: folder };
         // The one value that it prints; its standard output stays open behind it.
-        let mut values = Deserializer::from_reader(stdout.ok_or(NO_ADDRESS)?).into_iter::<Value>();
-        let said = values.next().and_then(Result::ok).ok_or(NO_ADDRESS)?;
+        let mut values = Deserializer::from_reader(stdout).into_iter::<Value>();
+        let Some(Ok(said)) = values.next() else {
+            let _ = server.child.kill();
+            let status = server.child.wait().map_err(failed)?;
+            let log = std::fs::read_to_string(log).unwrap_or_default();
+            let stderr = log.lines().last().unwrap_or_default().to_owned();
+            return Err(CliError::Child { command: "serve", status, stderr });
+        };
         let url = said.get("listening").and_then(Value::as_str).ok_or(NO_ADDRESS)?;
         url.clone_into(&mut server.url);
         Ok(server)

@@ -3,14 +3,16 @@
 //! A proof of these tables is accepted exactly if nothing is reported here, up to the soundness error
 //! of the proof system. Tests ask this instead of making a proof that would have to fail.
 
+mod groups;
 pub(crate) mod probe;
+mod site;
 
-use p3_air::{Air, BaseAir};
 use p3_field::PrimeCharacteristicRing;
-use p3_matrix::Matrix;
 use p3_matrix::dense::RowMajorMatrix;
 
-use self::probe::{Bus, Probe};
+pub use self::groups::Groups;
+use self::probe::Bus;
+pub use self::site::{Rejection, Site, Subject};
 use crate::config::F;
 use crate::tables::LayerAir;
 
@@ -41,15 +43,9 @@ pub fn faults(tables: &[(&LayerAir, &RowMajorMatrix<F>, &[F])], most: usize) -> 
     let mut found = vec![];
     let mut bus = Bus::new();
     for (table, (air, trace, publics)) in tables.iter().enumerate() {
-        let preprocessed = air.preprocessed_trace().expect("both tables have such columns");
-        let height = trace.height();
-        for row in 0..height {
-            let next = (row + 1) % height;
-            let [now, then] = [row, next].map(|r| trace.row_slice(r).expect("a row"));
-            let [fixed, fixed_next] =
-                [row, next].map(|r| preprocessed.row_slice(r).expect("a row"));
-            let mut probe = Probe::new([&now, &then], [&fixed, &fixed_next], publics, row, height);
-            air.eval(&mut probe);
+        let subject = Subject { air, trace, publics };
+        for row in 0..subject.height() {
+            let probe = subject.probe(row, [subject.cells(row), subject.cells(row + 1)]);
             for flags in &probe.flags {
                 let sum: F = flags.iter().copied().sum();
                 assert!(sum == F::ZERO || sum == F::ONE, "branches of a port exclude each other");

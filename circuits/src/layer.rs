@@ -309,6 +309,7 @@ pub(crate) fn check_height(
 pub(crate) struct Committed {
     pub(crate) airs: Vec<LayerAir>,
     pub(crate) shape: ChildShape,
+    key: Digest,
     data: ProverData<LayerConfig>,
     config: LayerConfig,
     dft: Dft,
@@ -325,11 +326,18 @@ impl Committed {
         let config = layer_config_with(&fri, &dft, Arc::new(crate::timed_pcs::NoPhases));
         let data = ProverData::from_airs_and_degrees(&config, &airs, log_heights)
             .map_err(|error| CompileError::Preprocessed { reason: reason(&error) })?;
-        Ok(Self { airs, shape, data, config, dft })
+        let committed = Self { airs, shape, key: Digest::default(), data, config, dft };
+        Ok(committed.with_key())
     }
 
     fn into_layer(self) -> Self {
-        Self { shape: self.shape.into_layer(), ..self }
+        Self { shape: self.shape.into_layer(), ..self }.with_key()
+    }
+
+    /// Computes the digest of the key once: it hashes a whole cap, and a plan of many nodes asks for it
+    /// at every one.
+    fn with_key(self) -> Self {
+        Self { key: key_digest(&self.shape.digest(), Some(self.cap())), ..self }
     }
 
     pub(crate) const fn cap(&self) -> &Cap {
@@ -339,8 +347,8 @@ impl Committed {
         }
     }
 
-    pub(crate) fn key_digest(&self) -> Digest {
-        key_digest(&self.shape.digest(), Some(self.cap()))
+    pub(crate) const fn key_digest(&self) -> Digest {
+        self.key
     }
 
     pub(crate) fn stats(&self, instance: usize, name: &'static str, rows: usize) -> TableStats {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arbor_circuits::child::ChildShape;
 use arbor_circuits::config::{DIGEST, F, FriConfig};
@@ -25,14 +25,12 @@ const CIRCUIT_BYTES: u64 = 1 << 20;
 /// Prepared circuits of layers and base computations, for all threads of a process.
 ///
 /// Two threads that ask for the same circuit prepare it once. Circuits are counted in bytes; beyond its
-/// limit the cache drops what was used longest ago. Whoever still holds a circuit keeps it, and it stays
-/// counted in [`CacheStats::held_bytes`].
+/// limit the cache drops what was used longest ago, unless somebody holds it: what is held is found again,
+/// whatever the limit.
 pub struct Cache {
     layers: Store<LayerKey, PreparedLayer>,
     bases: Store<BaseSpec, PreparedBase>,
     limit: u64,
-    /// What was dropped and may still be held by somebody.
-    dropped: Mutex<Vec<(Weak<dyn Send + Sync>, u64)>>,
     /// Counts uses, to know which is the oldest.
     clock: AtomicU64,
     prepared: AtomicUsize,
@@ -48,8 +46,6 @@ pub struct CacheStats {
     pub entries: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Bytes of circuits that were dropped but are still in use.
-    pub held_bytes: u64,
     /// Requests for a circuit that was there.
     pub hits: u64,
     /// Requests for a circuit that had to be prepared.
@@ -73,7 +69,6 @@ impl Cache {
             layers: Store::default(),
             bases: Store::default(),
             limit,
-            dropped: Mutex::default(),
             clock: AtomicU64::new(0),
             prepared: AtomicUsize::new(0),
             hits: AtomicU64::new(0),
@@ -95,14 +90,13 @@ impl Cache {
         CacheStats {
             entries: layers.0 + bases.0,
             bytes: layers.1 + bases.1,
-            held_bytes: self.held_bytes(),
             hits: self.hits.load(Ordering::Relaxed),
             misses: self.misses.load(Ordering::Relaxed),
             evictions: self.evictions.load(Ordering::Relaxed),
         }
     }
 
-    /// Drops what was used longest ago until at most `bytes` are left.
+    /// Drops what was used longest ago and is not held, until at most `bytes` are left.
     pub fn shrink_to(&self, bytes: u64) {
         while self.layers.totals().1 + self.bases.totals().1 > bytes {
             let dropped = match (self.layers.oldest(), self.bases.oldest()) {
@@ -113,9 +107,8 @@ impl Cache {
                 (_, Some((base, _))) => self.bases.remove(&base),
                 (Some((layer, _)), None) => self.layers.remove(&layer),
             };
-            if let Some(dropped) = dropped {
+            if dropped {
                 self.evictions.fetch_add(1, Ordering::Relaxed);
-                lock(&self.dropped).push(dropped);
             }
         }
     }
@@ -131,11 +124,7 @@ impl Cache {
         min_log_height: usize,
         before: impl FnOnce(),
     ) -> Result<(Arc<PreparedLayer>, bool), CompileError> {
-        let key = LayerKey {
-            children: children.iter().map(ChildShape::digest).collect(),
-            fri,
-            min_log_height,
-        };
+        let key = LayerKey::new(children, fri, min_log_height);
         let made = self.layers.get_or_make(key, self.tick(), || {
             before();
             let layer = PreparedLayer::prepare(children.to_vec(), fri, min_log_height)?;
@@ -175,12 +164,6 @@ impl Cache {
             self.shrink_to(self.limit);
         }
         Ok((value, fresh))
-    }
-
-    fn held_bytes(&self) -> u64 {
-        let mut dropped = lock(&self.dropped);
-        dropped.retain(|(value, _)| value.strong_count() > 0);
-        dropped.iter().map(|(_, bytes)| bytes).sum()
     }
 }
 
@@ -240,6 +223,13 @@ impl<K: Clone + Eq + Hash, V: Send + Sync + 'static> Store<K, V> {
         }
     }
 
+    /// Whether there is a circuit in the slot, and nobody asks for it or holds it.
+    fn idle(slot: &Arc<Slot<V>>) -> bool {
+        let value = slot.value.try_lock();
+        let alone = |value: &Arc<V>| Arc::strong_count(value) == 1;
+        Arc::strong_count(slot) == 1 && value.is_ok_and(|value| value.as_ref().is_some_and(alone))
+    }
+
     /// The slot of `key`, marked as used now.
     fn slot(&self, key: K, now: u64) -> Arc<Slot<V>> {
         let empty = || {
@@ -272,21 +262,20 @@ impl<K: Clone + Eq + Hash, V: Send + Sync + 'static> Store<K, V> {
         bytes.filter(|&bytes| bytes > 0).fold((0, 0), |(n, sum), bytes| (n + 1, sum + bytes))
     }
 
-    /// What was used longest ago of what is there.
+    /// What was used longest ago of what is there and not held. To drop what somebody holds would save
+    /// nothing, and who asks for it again, as a tree does that goes through many circuits in turn, would
+    /// have it prepared again and again.
     fn oldest(&self) -> Option<(K, u64)> {
         let slots = lock(&self.0);
-        let there = slots.iter().filter(|(_, slot)| slot.bytes.load(Ordering::Relaxed) > 0);
+        let there = slots.iter().filter(|(_, slot)| Self::idle(slot));
         there
             .map(|(key, slot)| (key, slot.used.load(Ordering::Relaxed)))
             .min_by_key(|&(_, used)| used)
             .map(|(key, used)| (key.clone(), used))
     }
 
-    fn remove(&self, key: &K) -> Option<(Weak<dyn Send + Sync>, u64)> {
-        let slot = lock(&self.0).remove(key)?;
-        let value = lock(&slot.value).take()?;
-        let value: Arc<dyn Send + Sync> = value;
-        Some((Arc::downgrade(&value), slot.bytes.load(Ordering::Relaxed)))
+    fn remove(&self, key: &K) -> bool {
+        lock(&self.0).remove(key).is_some()
     }
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::error::ProverError;
-use crate::key::to_hex;
+use crate::key::{from_hex, to_hex};
 use crate::proof::{FinalProof, decode};
 use crate::tree::{ProofSpec, ProofStatement};
 
@@ -154,10 +154,13 @@ impl ProofFile {
         }
         let (header, proof) = contents[PRELUDE..].split_at(header_len as usize);
         let header: Header = serde_json::from_slice(header)
-            .map_err(|error| FormatError::Header { reason: error.to_string() })?;
+            .map_err(|error| FormatError::Header { reason: printable(&error.to_string()) })?;
         if header.plonky3 != PLONKY3_VERSION {
-            let (expected, got) = (PLONKY3_VERSION, header.plonky3);
+            let (expected, got) = (PLONKY3_VERSION, printable(&header.plonky3));
             return Err(FormatError::OtherPlonky3 { expected, got });
+        }
+        if let Some(key) = header.keys.iter().position(|key| from_hex(key).is_none()) {
+            return Err(FormatError::Header { reason: format!("keys[{key}] is not a digest") });
         }
         Ok(Self { header, proof: proof.to_vec() })
     }
@@ -274,6 +277,20 @@ pub enum ReadError {
     /// The file is foreign or too long.
     #[error(transparent)]
     Format(#[from] FormatError),
+}
+
+/// What a file says, fit for a line of a log or a terminal: at most 200 characters, and no control
+/// characters among them.
+fn printable(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_graphic() || c == ' ';
+    let mut line = String::new();
+    for c in text.chars().take(200) {
+        if plain(c) { line.push(c) } else { line.extend(c.escape_default()) }
+    }
+    if text.chars().nth(200).is_some() {
+        line.push_str("...");
+    }
+    line
 }
 
 fn check_magic(bytes: &[u8]) -> Result<(), FormatError> {

@@ -14,7 +14,8 @@ pub const TWO_ADICITY: usize = 24;
 pub const MIN_LOG_DOMAIN: usize = 8;
 /// Most queries of one proof.
 pub const MAX_QUERIES: usize = 512;
-/// Most grinding at one site, in bits.
+/// Most grinding at one site, in bits. A witness is one field element, of which 127 are to be expected at
+/// 24 bits: the chance that there is none is e^-127. At 30 bits every seventh proof would have none.
 pub const MAX_POW_BITS: usize = 24;
 /// Highest blowup, as a logarithm.
 pub const MAX_LOG_BLOWUP: usize = 4;

@@ -1,7 +1,10 @@
 //! Digests as text, and what a circuit is remembered by.
 
+use arbor_circuits::child::ChildShape;
 use arbor_circuits::config::{DIGEST, Digest, F, FriConfig};
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
+
+use crate::params::BaseSpec;
 
 /// What determines the circuit of a layer. The child's preprocessed commitment is a witness, so it is
 /// not in here, and one circuit serves every depth.
@@ -13,6 +16,23 @@ pub struct LayerKey {
     pub fri: FriConfig,
     /// Least height of the layer's tables.
     pub min_log_height: usize,
+}
+
+/// What any circuit is remembered by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CircuitKey {
+    /// A base computation, without its inputs.
+    Base(BaseSpec),
+    /// A layer.
+    Layer(LayerKey),
+}
+
+impl LayerKey {
+    /// The key of a layer over one proof of each of `children`.
+    #[must_use]
+    pub fn new(children: &[ChildShape], fri: FriConfig, min_log_height: usize) -> Self {
+        Self { children: children.iter().map(ChildShape::digest).collect(), fri, min_log_height }
+    }
 }
 
 /// A digest as 64 hexadecimal digits: eight for each element in canonical form, most significant

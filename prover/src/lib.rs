@@ -5,6 +5,7 @@
 //! [`ChainProof::write`] the file, and [`verify_bytes`] checks one from its bytes alone.
 
 pub mod base;
+pub mod budget;
 pub mod cache;
 pub mod chain;
 pub mod clock;

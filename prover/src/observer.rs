@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::key::CircuitKey;
 use crate::report::{LayerKind, LayerReport, TableReport};
 
 /// A phase of a layer, in the order in which they come.
@@ -58,6 +59,12 @@ pub struct PreparedInfo {
 ///
 /// Methods are called on the thread that proves and should return at once.
 pub trait Observer: Send + Sync {
+    /// A circuit is about to be used, which keeps about so many bytes of memory; told for every use,
+    /// before anything is spent on it. [`Self::cancelled`] is asked next.
+    fn needs(&self, circuit: CircuitKey, bytes: u64) {
+        let _ = (circuit, bytes);
+    }
+
     /// The circuit of `layer` is not in the cache and is being prepared.
     fn preparing(&self, layer: usize) {
         let _ = layer;

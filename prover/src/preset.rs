@@ -33,6 +33,9 @@ const PROVEN_MULTIPLICITY: usize = 3;
 pub struct Preset {
     /// What the preset is for, in one line.
     pub description: String,
+    /// Proven bits that every proof has. A job that has fewer gets more grinding and, where that cannot help,
+    /// more queries, as far as it sets neither itself; if that is not enough it is refused.
+    pub min_proven_bits: Option<u32>,
     /// The base proofs.
     pub base: BasePresets,
     /// Every layer.
@@ -42,9 +45,6 @@ pub struct Preset {
     pub last: FriOverrides,
     /// What differs in trees.
     pub tree: TreePresets,
-    /// Proven bits that every proof has. A job that has fewer gets more grinding and, where that cannot help,
-    /// more queries, as far as it sets neither itself; if that is not enough it is refused.
-    pub min_proven_bits: Option<u32>,
 }
 
 /// FRI parameters of the leaves of trees, where they differ from those of chains.

@@ -3,6 +3,7 @@
 use arbor_circuits::child::ChildProof;
 use arbor_circuits::config::{BatchProof, Cap, UniProof};
 use arbor_circuits::error::VerifyError;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ProverError;
@@ -47,11 +48,17 @@ impl FinalProof {
 /// Decodes `bytes` to the last one. Allocates in proportion to `bytes`: serde reserves no more than
 /// 1 MiB on the word of a length, and every element takes a byte at least.
 ///
-/// Errors: what postcard says, or that bytes are left over.
-pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(format!("{} bytes after the end of the proof", rest.len())),
+/// Errors: what postcard says, that bytes are left over, or that the value has a shorter encoding:
+/// postcard reads numbers with leading zeros, and one proof would have many files.
+pub fn decode<T: DeserializeOwned + Serialize>(bytes: &[u8]) -> Result<T, String> {
+    let value = match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => value,
+        Ok((_, rest)) => return Err(format!("{} bytes after the end of the proof", rest.len())),
+        Err(error) => return Err(error.to_string()),
+    };
+    match postcard::to_allocvec(&value) {
+        Ok(encoded) if encoded == bytes => Ok(value),
+        Ok(_) => Err("it is not in its shortest encoding".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }

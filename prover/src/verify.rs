@@ -15,13 +15,14 @@ use arbor_circuits::error::VerifyError;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::budget::Budget;
 use crate::cache::Cache;
 use crate::clock::millis;
 use crate::error::{ParamError, ProverError};
 use crate::estimate::derive_any_bytes;
 use crate::format::{FormatError, Limits, ProofFile, ReadError};
 use crate::key::to_hex;
-use crate::observer::{Observer, Silent};
+use crate::observer::Observer;
 use crate::params::{BaseSpec, Program};
 use crate::proof::FinalProof;
 use crate::security::{Figure, Policy, SecurityReport};
@@ -34,8 +35,11 @@ pub const DEFAULT_MAX_ROWS: usize = 1 << 23;
 pub const DEFAULT_MAX_COMMITTED_ROWS: usize = 1 << 20;
 /// Distinct base keys and FRI parameters: a verifier compiles and commits to circuits for each.
 const MAX_DISTINCT: u64 = 64;
-/// Memory to derive the keys, estimated before it is taken.
+/// Memory to derive the keys: what all circuits of the file keep together, counted before each is prepared.
+/// The costliest files that we could make took half a minute of two cores, and less than that memory.
 pub const DEFAULT_MAX_DERIVE_BYTES: u64 = 4 << 30;
+
+const DERIVE_BYTES: &str = "bytes of memory to derive its keys";
 
 /// What a verifier allows and expects.
 #[derive(Clone, Debug, Default)]
@@ -241,7 +245,7 @@ pub fn verify_bytes(
     }
     let proof = file.decode_proof()?;
     let start = Instant::now();
-    let prepared = derive(spec, cache)?;
+    let prepared = derive(spec, options, cache)?;
     check_keys(&file, &prepared)?;
     let security = SecurityReport::of(&prepared);
     let policy = options.policy;
@@ -274,7 +278,7 @@ pub fn circuits(
     cache: &Cache,
 ) -> Result<PreparedProof, VerifyFailure> {
     check_limits(&file.header.spec, options)?;
-    derive(&file.header.spec, cache)
+    derive(&file.header.spec, options, cache)
 }
 
 /// Refuses what would cost too much, before any of it is spent.
@@ -297,8 +301,11 @@ pub fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), Ver
     at_most("rows of all distinct bases", rows, max_rows)?;
     let max_leaves = options.max_leaves.unwrap_or(MAX_LEAVES) as u64;
     at_most("leaves", spec.num_leaves() as u64, max_leaves)?;
-    let max_bytes = options.max_derive_bytes.unwrap_or(DEFAULT_MAX_DERIVE_BYTES);
-    at_most("bytes of memory to derive its keys", derive_any_bytes(spec), max_bytes)
+    at_most(DERIVE_BYTES, derive_any_bytes(spec), max_derive_bytes(options))
+}
+
+fn max_derive_bytes(options: &VerifyOptions) -> u64 {
+    options.max_derive_bytes.unwrap_or(DEFAULT_MAX_DERIVE_BYTES)
 }
 
 /// Every base key below, with the FRI parameters of the layer over it: each costs a circuit or more.
@@ -349,11 +356,19 @@ fn is_reduced(value: u32) -> bool {
     value < F::ORDER_U32
 }
 
-fn derive(spec: &ProofSpec, cache: &Cache) -> Result<PreparedProof, VerifyFailure> {
-    let observer: Arc<dyn Observer> = Arc::new(Silent);
-    PreparedProof::prepare(spec, cache, &observer).map_err(|error| match error {
-        ProverError::Param(source) => VerifyFailure::Parameters { source },
-        error => VerifyFailure::Derive { reason: error.to_string() },
+/// Prepares circuit after circuit, as long as all of them together stay within the limit.
+fn derive(
+    spec: &ProofSpec,
+    options: &VerifyOptions,
+    cache: &Cache,
+) -> Result<PreparedProof, VerifyFailure> {
+    let limit = max_derive_bytes(options);
+    let budget = Arc::new(Budget::new(limit));
+    let observer: Arc<dyn Observer> = Arc::clone(&budget) as _;
+    PreparedProof::prepare(spec, cache, &observer).map_err(|error| match (budget.excess(), error) {
+        (Some(got), _) => VerifyFailure::OverLimit { what: DERIVE_BYTES, got, limit },
+        (None, ProverError::Param(source)) => VerifyFailure::Parameters { source },
+        (None, error) => VerifyFailure::Derive { reason: error.to_string() },
     })
 }
 

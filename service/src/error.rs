@@ -44,12 +44,6 @@ pub enum CliError {
         /// How many there are.
         leaves: usize,
     },
-    /// Something named in the interface that does not exist yet.
-    #[error("{what} is not supported yet")]
-    NotYet {
-        /// The flag or value.
-        what: String,
-    },
     /// A value of a flag that nothing knows.
     #[error("{flag} {value}: expected {expected}")]
     UnknownValue {

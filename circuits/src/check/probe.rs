@@ -22,8 +22,12 @@ pub(crate) struct Probe<'a> {
     pub(crate) emitted: usize,
     /// Those that do not hold.
     pub(crate) failed: BTreeSet<usize>,
+    /// What each constraint requires to be zero.
+    pub(crate) values: Vec<F>,
     /// What is put on the bus.
     pub(crate) bus: Bus,
+    /// The same, one after the other: multiplicity and message.
+    pub(crate) sent: Vec<(F, Vec<F>)>,
     /// Flags of the branches, by port.
     pub(crate) flags: Vec<Vec<F>>,
 }
@@ -45,12 +49,15 @@ impl<'a> Probe<'a> {
             height,
             emitted: 0,
             failed: BTreeSet::new(),
+            values: vec![],
             bus: Bus::new(),
+            sent: vec![],
             flags: vec![],
         }
     }
 
     fn send(&mut self, message: Vec<F>, count: F) {
+        self.sent.push((count, message.clone()));
         let total = self.bus.entry(message).or_insert(F::ZERO);
         *total += count;
     }
@@ -86,7 +93,9 @@ impl<'a> AirBuilder for Probe<'a> {
     }
 
     fn assert_zero<I: Into<F>>(&mut self, x: I) {
-        if x.into() != F::ZERO {
+        let value = x.into();
+        self.values.push(value);
+        if value != F::ZERO {
             self.failed.insert(self.emitted);
         }
         self.emitted += 1;

@@ -2,6 +2,7 @@
 
 use p3_field::{BasedVectorSpace, Field, PrimeCharacteristicRing};
 
+use super::deviation::{Deviation, Honest};
 use super::restore::RestoredChild;
 use crate::compiler::{Block, Program};
 use crate::config::{D, EF, F, Perm, WIDTH, permutation};
@@ -52,6 +53,10 @@ pub(super) struct BlockRun<'a> {
     pub opened: Option<(u16, u16, Vec<F>)>,
     /// The row of the folding round that is being hashed.
     pub folding: Vec<EF>,
+    /// The row of H that is being filled, unless it is one of E.
+    pub row: Option<usize>,
+    /// The lies that are filled in.
+    pub deviation: &'a dyn Deviation,
 }
 
 impl<'a> BlockRun<'a> {
@@ -82,7 +87,14 @@ impl<'a> BlockRun<'a> {
             perm: permutation(),
             opened: None,
             folding: vec![],
+            row: None,
+            deviation: &Honest,
         }
+    }
+
+    /// The same with lies.
+    pub(super) fn deviate(self, deviation: &'a dyn Deviation) -> Self {
+        Self { deviation, ..self }
     }
 
     /// Evaluates all rows. Returns the addresses that were read at an index.
@@ -105,8 +117,10 @@ impl<'a> BlockRun<'a> {
                 }
                 Op::Hashes(run) => {
                     for row in run.clone() {
+                        self.row = Some(row);
                         self.fill_hash(row);
                     }
+                    self.row = None;
                 }
             }
         }
@@ -115,9 +129,13 @@ impl<'a> BlockRun<'a> {
 
     /// The value at an address.
     pub(super) fn get(&self, addr: Addr) -> EF {
-        match addr.index().checked_sub(self.block.addrs.start) {
+        let value = match addr.index().checked_sub(self.block.addrs.start) {
             Some(local) => self.local[local],
             None => self.shared[addr.index()],
+        };
+        match self.row {
+            Some(row) => self.deviation.read(row, addr, value),
+            None => value,
         }
     }
 
@@ -130,6 +148,7 @@ impl<'a> BlockRun<'a> {
 
     /// Writes an address of this block.
     pub(super) fn set(&mut self, addr: Addr, value: EF) {
+        let value = self.deviation.write(addr, value);
         self.local[addr.index() - self.block.addrs.start] = value;
     }
 

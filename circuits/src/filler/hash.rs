@@ -70,6 +70,7 @@ impl BlockRun<'_> {
         if row.fixed.leaf_first + row.fixed.leaf_next + row.fixed.repeat == F::ONE {
             self.reduce(&row, &mut cells);
         }
+        self.deviation.row(number, &mut cells.input, &mut cells.scratch);
         self.finish(number, &row, &cells);
     }
 

@@ -4,6 +4,8 @@
 //! fit violates a constraint or leaves the bus unbalanced.
 
 mod block;
+#[doc(hidden)]
+pub mod deviation;
 mod hash;
 pub mod replay;
 pub mod restore;
@@ -19,6 +21,7 @@ use crate::program::{Access, HashRow};
 use crate::tables::arith;
 use crate::tables::hash::{NUM_COLS, PERM_COLS, fill_permutations, scratch};
 use block::{BlockRun, Inputs};
+use deviation::{Deviation, Honest};
 use restore::RestoredChild;
 
 /// The filled tables of a layer.
@@ -35,6 +38,18 @@ pub struct Traces {
 /// Fills both tables, padded to `2^log_heights` rows (E, then H).
 #[must_use]
 pub fn fill(program: &Program, log_heights: [usize; 2], children: &[RestoredChild<'_>]) -> Traces {
+    fill_with(program, log_heights, children, &Honest)
+}
+
+/// The same with the lies of a dishonest prover, for tests of soundness.
+#[doc(hidden)]
+#[must_use]
+pub fn fill_with(
+    program: &Program,
+    log_heights: [usize; 2],
+    children: &[RestoredChild<'_>],
+    deviation: &dyn Deviation,
+) -> Traces {
     let mut memory = EF::zero_vec(program.reads.len());
     let mut hash = F::zero_vec(NUM_COLS << log_heights[1]);
     let mut indexed = vec![];
@@ -44,7 +59,8 @@ pub fn fill(program: &Program, log_heights: [usize; 2], children: &[RestoredChil
         let (before, rest) = memory.split_at_mut(block.addrs.start);
         let rows = &mut hash[block.hashes.start * NUM_COLS..block.hashes.end * NUM_COLS];
         let local = &mut rest[..block.addrs.len()];
-        indexed.extend(BlockRun::new(program, block, before, local, rows, inputs).run());
+        let run = BlockRun::new(program, block, before, local, rows, inputs);
+        indexed.extend(run.deviate(deviation).run());
     };
     run(&program.start, Inputs::Start { present: &present });
     for (block, child) in program.children.iter().zip(children) {
@@ -52,10 +68,13 @@ pub fn fill(program: &Program, log_heights: [usize; 2], children: &[RestoredChil
     }
     run(&program.end, Inputs::None);
 
-    indexed.extend(fill_queries(program, &mut memory, &mut hash, children));
+    indexed.extend(fill_queries(program, &mut memory, &mut hash, children, deviation));
     let mut counts = program.reads.clone();
     for addr in indexed {
-        counts[addr] += 1;
+        // An index that is none, which only a lie makes, reads nothing that is counted.
+        if let Some(count) = counts.get_mut(addr) {
+            *count += 1;
+        }
     }
     fill_multiplicities(&program.hashes, &counts, &mut hash);
     fill_permutations(&mut hash);
@@ -72,6 +91,7 @@ fn fill_queries(
     memory: &mut [EF],
     hash: &mut [F],
     children: &[RestoredChild<'_>],
+    deviation: &dyn Deviation,
 ) -> Vec<usize> {
     let (shared, mut own) = memory.split_at_mut(program.end.addrs.end);
     let mut rows = &mut hash[program.end.hashes.end * NUM_COLS..];
@@ -83,7 +103,8 @@ fn fill_queries(
             let (own_rows, rest) = rows.split_at_mut(block.hashes.len() * NUM_COLS);
             rows = rest;
             let inputs = Inputs::Query { child, query };
-            runs.push(BlockRun::new(program, block, shared, local, own_rows, inputs));
+            let run = BlockRun::new(program, block, shared, local, own_rows, inputs);
+            runs.push(run.deviate(deviation));
         }
     }
     let indexed: Vec<Vec<usize>> = runs.into_par_iter().map(BlockRun::run).collect();

@@ -32,7 +32,7 @@ pub enum LayerAir {
 }
 
 impl LayerAir {
-    const fn preprocessed(&self) -> &Arc<RowMajorMatrix<F>> {
+    pub(crate) const fn preprocessed(&self) -> &Arc<RowMajorMatrix<F>> {
         match self {
             Self::Arith(air) => &air.preprocessed,
             Self::Hash(air) => &air.preprocessed,

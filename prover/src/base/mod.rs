@@ -158,6 +158,13 @@ impl PreparedBase {
     /// Errors: a shape that is not the key's, or what the proof system says.
     pub fn verify(&self, proof: &FinalProof, public_values: &[F]) -> Result<(), VerifyError> {
         match (self, proof) {
+            (Self::Keccak(_), FinalProof::Uni(_)) if !public_values.is_empty() => {
+                Err(VerifyError::Shape {
+                    what: "public values",
+                    expected: 0,
+                    got: public_values.len(),
+                })
+            }
             (Self::Keccak(base), FinalProof::Uni(proof)) => base.verify(proof),
             (Self::Fibonacci(base), FinalProof::Batch(proof)) => {
                 base.circuit().verify(proof, public_values)

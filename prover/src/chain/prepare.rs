@@ -10,6 +10,7 @@ use arbor_circuits::layer::PreparedLayer;
 use arbor_circuits::statement::{Slot, leaf_digest, node_digest};
 
 use crate::base::PreparedBase;
+use crate::budget;
 use crate::cache::Cache;
 use crate::clock::millis;
 use crate::error::ProverError;
@@ -93,11 +94,13 @@ pub fn prepare(
     let mut child = chain.base.shape();
     let mut below: Option<(Digest, usize)> = None;
     for layer in 1..=spec.layers {
+        let fri = spec.fri_of(layer);
+        let least = fri::min_log_height(fri);
+        let min_log_height = min_log_height(layer, &child, below).max(least);
+        budget::needs_layer(observer.as_ref(), std::slice::from_ref(&child), fri, min_log_height);
         if observer.cancelled() {
             return Err(ProverError::Cancelled);
         }
-        let least = fri::min_log_height(spec.fri_of(layer));
-        let min_log_height = min_log_height(layer, &child, below).max(least);
         below = Some((child.digest(), min_log_height));
         child = prepare_layer(
             &mut chain,
@@ -118,6 +121,10 @@ pub(crate) fn prepare_base(
     cache: &Cache,
     observer: &dyn Observer,
 ) -> Result<PreparedChain, ProverError> {
+    budget::needs_base(observer, &spec.base);
+    if observer.cancelled() {
+        return Err(ProverError::Cancelled);
+    }
     let start = Instant::now();
     let (base, fresh) =
         cache.base(&spec.base, || observer.preparing(0)).map_err(compile_error(0))?;

@@ -14,6 +14,7 @@ use arbor_circuits::statement::{Slot, leaf_digest, node_digest};
 use super::plan::{NodeKind, TreePlan};
 use super::spec::{LeafSpec, ProofSpec, TreeSpec};
 use crate::base::PreparedBase;
+use crate::budget;
 use crate::cache::Cache;
 use crate::chain::{self, PreparedChain};
 use crate::clock::millis;
@@ -312,6 +313,7 @@ impl Work<'_> {
     }
 
     fn base(&self, spec: &BaseSpec) -> Result<Arc<PreparedBase>, ProverError> {
+        budget::needs_base(self.observer.as_ref(), spec);
         if self.observer.cancelled() {
             return Err(ProverError::Cancelled);
         }
@@ -386,11 +388,12 @@ impl Work<'_> {
         node: usize,
         min_log_height: usize,
     ) -> Result<(Arc<PreparedLayer>, f64), ProverError> {
+        let least = min_log_height.max(fri::min_log_height(&fri));
+        budget::needs_layer(self.observer.as_ref(), children, &fri, least);
         if self.observer.cancelled() {
             return Err(ProverError::Cancelled);
         }
         let start = Instant::now();
-        let least = min_log_height.max(fri::min_log_height(&fri));
         let observer = self.observer;
         let (layer, fresh) = self
             .cache

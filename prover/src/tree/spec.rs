@@ -1,7 +1,7 @@
 //! What determines the circuits and the keys of a tree.
 
 use arbor_circuits::config::{F, FriConfig};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::error::ParamError;
 use crate::fri;
@@ -21,12 +21,53 @@ pub type FindJob<'a> = &'a mut dyn FnMut(usize, &str) -> Result<ProofSpec, Param
 
 /// Everything that determines the circuits and the keys of a proof, whatever its form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "AnySpec")]
 pub enum ProofSpec {
     /// Layers one upon the other.
     Chain(ChainSpec),
     /// Layers that merge.
     Tree(TreeSpec),
+}
+
+/// What is read of either form. Serde would keep a copy of the input at every level of nesting in order
+/// to try one form after the other; a hostile file could make that many times its length.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnySpec {
+    #[serde(default, deserialize_with = "given")]
+    base: Option<BaseSpec>,
+    #[serde(default, deserialize_with = "given")]
+    layers: Option<usize>,
+    #[serde(default, deserialize_with = "given")]
+    arity: Option<usize>,
+    #[serde(default, deserialize_with = "given")]
+    leaves: Option<Vec<LeafSpec>>,
+    layer_fri: FriConfig,
+    last_fri: FriConfig,
+}
+
+impl TryFrom<AnySpec> for ProofSpec {
+    type Error = &'static str;
+
+    fn try_from(any: AnySpec) -> Result<Self, Self::Error> {
+        let AnySpec { base, layers, arity, leaves, layer_fri, last_fri } = any;
+        match (base, layers, arity, leaves) {
+            (Some(base), Some(layers), None, None) => {
+                Ok(Self::Chain(ChainSpec { base, layers, layer_fri, last_fri }))
+            }
+            (None, None, Some(arity), Some(leaves)) => {
+                Ok(Self::Tree(TreeSpec { arity, leaves, layer_fri, last_fri }))
+            }
+            _ => Err("a spec has either base and layers or arity and leaves"),
+        }
+    }
+}
+
+/// A field that may be left out, but not be null.
+pub(super) fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// A tree with every default resolved. Two equal values have the same circuits and the same keys.

@@ -3,22 +3,65 @@
 use std::fmt;
 
 use arbor_circuits::config::FriConfig;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::plan::TreePlan;
-use super::spec::{LeafSpec, ProofSpec, TreeSpec};
+use super::spec::{LeafSpec, ProofSpec, TreeSpec, given};
 use crate::params::ChainSpec;
-use crate::statement::{BaseStatement, Statement};
+use crate::statement::{BaseStatement, StatedFri, Statement};
 
 /// What a proof says, whatever its form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(untagged)]
+#[serde(untagged, try_from = "AnyStatement")]
 pub enum ProofStatement {
     /// A chain.
     Chain(Statement),
     /// A tree.
     Tree(TreeStatement),
+}
+
+/// What is read of either form, without a copy of the input at every level of nesting.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnyStatement {
+    #[serde(default, deserialize_with = "given")]
+    base: Option<BaseStatement>,
+    #[serde(default, deserialize_with = "given")]
+    layers: Option<usize>,
+    #[serde(default, deserialize_with = "given")]
+    fri: Option<StatedFri>,
+    #[serde(default, deserialize_with = "given")]
+    arity: Option<usize>,
+    #[serde(default, deserialize_with = "given")]
+    leaves: Option<Vec<LeafStatement>>,
+    #[serde(default, deserialize_with = "given")]
+    padding: Option<Vec<PaddingSlot>>,
+    #[serde(default, deserialize_with = "given")]
+    layer_fri: Option<FriConfig>,
+    #[serde(default, deserialize_with = "given")]
+    last_fri: Option<FriConfig>,
+}
+
+impl TryFrom<AnyStatement> for ProofStatement {
+    type Error = &'static str;
+
+    fn try_from(any: AnyStatement) -> Result<Self, Self::Error> {
+        let chain = (any.base, any.layers, any.fri);
+        let tree = (any.arity, any.leaves, any.padding, any.layer_fri, any.last_fri);
+        match (chain, tree) {
+            ((Some(base), Some(layers), Some(fri)), (None, None, None, None, None)) => {
+                Ok(Self::Chain(Statement { base, layers, fri }))
+            }
+            (
+                (None, None, None),
+                (Some(arity), Some(leaves), Some(padding), Some(layer_fri), Some(last_fri)),
+            ) => Ok(Self::Tree(TreeStatement { arity, leaves, padding, layer_fri, last_fri })),
+            _ => Err("a statement is either of a chain (base, layers, fri) or of a tree \
+                 (arity, leaves, padding, layer_fri, last_fri)"),
+        }
+    }
 }
 
 /// What a tree says.
@@ -56,9 +99,20 @@ pub struct LeafStatement {
 #[serde(deny_unknown_fields)]
 pub struct PaddingSlot {
     /// The node, as `level/index`, counted without the layers that only bring leaves to one shape.
+    #[serde(deserialize_with = "node_name")]
     pub node: String,
     /// The slot, from 0.
     pub slot: usize,
+}
+
+/// Nothing but digits and strokes: what `inspect` prints of a file is not verified.
+fn node_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    if name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/') {
+        Ok(name)
+    } else {
+        Err(D::Error::custom("padding is at a node, level/index"))
+    }
 }
 
 impl ProofStatement {

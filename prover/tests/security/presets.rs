@@ -126,3 +126,24 @@ fn the_last_proof_of_compact_is_smaller() {
     };
     assert!(3 * size("compact") < 2 * size("default"));
 }
+
+#[test]
+fn every_preset_but_the_insecure_has_what_the_default_policy_asks_at_any_size() {
+    for name in preset::names().filter(|name| !name.starts_with("insecure")) {
+        for job in [
+            chain_of(BaseJob::keccak(170_000, 1), 0, name),
+            chain_of(BaseJob::fibonacci(5, 0, 1), 3, name),
+            tree(BaseJob::fibonacci(1_000, 0, 1), 8, 2, name),
+        ] {
+            let bits = proven_bits(&spec(&job));
+            assert!(bits >= f64::from(DEFAULT_MIN_PROVEN_BITS), "{name}: {bits}");
+        }
+    }
+}
+
+#[test]
+fn a_preset_with_a_promise_is_written_and_read_again() {
+    let preset = Preset::named("proven-77").expect("in range");
+    let text = toml::to_string(&preset).expect("serialises");
+    assert_eq!(Preset::from_toml(&text, "again").expect("reads"), preset);
+}

@@ -32,7 +32,7 @@ const ROUNDS: [(Term, &str); 7] = [
 ///
 /// Proven bits follow from theorems in the unique-decoding or the Johnson regime, the better of the two.
 /// Conjectured bits take the random-words heuristic for the queries. Naive bits are log blowup x queries
-/// + query grinding, for comparison with other tools only. Of many proofs upon each other the weakest
+/// and the query grinding, for comparison with other tools only. Of many proofs upon each other the weakest
 /// counts. SECURITY.md says what all of them rest on.
 #[derive(Debug, Args)]
 pub struct SecurityArgs {

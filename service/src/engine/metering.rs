@@ -43,7 +43,6 @@ pub(super) async fn refresh(inner: &Arc<Inner>) -> Result<(), sqlx::Error> {
     metrics::gauge!("arbor_nodes_running").set(inner.in_flight().len() as f64);
     let cache = inner.cache.stats();
     metrics::gauge!("arbor_cache_bytes").set(cache.bytes as f64);
-    metrics::gauge!("arbor_cache_held_bytes").set(cache.held_bytes as f64);
     metrics::gauge!("arbor_cache_entries").set(cache.entries as f64);
     metrics::counter!("arbor_cache_hits_total").absolute(cache.hits);
     metrics::counter!("arbor_cache_misses_total").absolute(cache.misses);

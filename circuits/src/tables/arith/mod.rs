@@ -18,6 +18,7 @@
 
 mod air;
 mod columns;
+mod groups;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -25,4 +26,5 @@ mod trace;
 pub(crate) use air::ext_mul;
 pub use air::{ArithAir, Publics};
 pub use columns::{ArithCols, ArithPreprocessed, NUM_COLS, NUM_PREPROCESSED};
+pub(crate) use groups::groups;
 pub use trace::{fill_rows, preprocessed_trace};

@@ -29,6 +29,7 @@
 
 mod air;
 mod columns;
+mod groups;
 mod permutation;
 #[cfg(test)]
 mod tests;
@@ -39,4 +40,5 @@ pub use columns::{
     HALF_FULL_ROUNDS, HashCols, HashPreprocessed, NUM_COLS, NUM_PREPROCESSED, PARTIAL_ROUNDS,
     PERM_COLS, SCRATCH, scratch,
 };
+pub(crate) use groups::groups;
 pub use trace::{fill_permutations, preprocessed_trace};

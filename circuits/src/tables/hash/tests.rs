@@ -1,60 +1,23 @@
 //! Tests of H.
 
 mod bits;
-mod kinds;
 mod native;
 mod programs;
-mod tamper;
 
 use std::array::from_fn;
 
 use p3_air::BaseAir;
 use p3_field::PrimeCharacteristicRing;
 
-use super::air::{self, Window};
 use super::{
     HALF_FULL_ROUNDS, HashCols, HashPreprocessed, NUM_COLS, NUM_PREPROCESSED, PARTIAL_ROUNDS,
-    PERM_COLS, SCRATCH, permutation, scratch,
+    PERM_COLS, SCRATCH, groups, scratch,
 };
 use crate::config::{D, F, WIDTH};
 use crate::tables::testing::sample::{layer_shape, sample};
-use crate::tables::testing::{Groups, Probe, symbolic, width};
+use crate::tables::testing::{symbolic, width};
 
 static ROW: [F; NUM_COLS] = [F::ZERO; NUM_COLS];
-static FIXED: [F; NUM_PREPROCESSED] = [F::ZERO; NUM_PREPROCESSED];
-
-/// One function of the AIR.
-type Constrain = fn(&mut Probe<'static>, &Window<'static, F>);
-
-/// The constraints by the function that emits them, in the order in which the AIR calls them.
-fn groups() -> Groups {
-    let functions: [(&'static str, Constrain); 11] = [
-        ("permutation", |builder, w| permutation::constrain(builder, &w.now)),
-        ("sponge_start", air::constrain_sponge_start),
-        ("sponge_link", air::constrain_sponge_link),
-        ("repeat", air::constrain_repeat),
-        ("path", air::constrain_path),
-        ("point", air::constrain_point),
-        ("powers", air::constrain_powers),
-        ("reduced_opening", air::constrain_reduced_opening),
-        ("fold", air::constrain_fold),
-        ("bits", air::constrain_bits),
-        ("canonical", air::constrain_canonical),
-    ];
-    let mut probe = Probe::new([&ROW; 2], [&FIXED; 2], &[], 0, 1);
-    let window = Window {
-        now: HashCols::new(&ROW),
-        next: HashCols::new(&ROW),
-        fixed: HashPreprocessed::from_row(&FIXED),
-        fixed_next: HashPreprocessed::from_row(&FIXED),
-    };
-    let ranges = functions.map(|(name, constrain)| {
-        let start = probe.emitted;
-        constrain(&mut probe, &window);
-        (name, start..probe.emitted)
-    });
-    Groups(ranges.to_vec())
-}
 
 #[test]
 fn the_permutation_is_laid_out_round_by_round() {

@@ -1,44 +1,20 @@
-//! Every cell of E changed, on every kind of row.
+//! Cells of E changed: those of whole circuits, and those that public values bind. The rows of a layer
+//! are those of `tests/cheats`.
 
 use std::collections::BTreeSet;
 
 use p3_field::{Field, PrimeCharacteristicRing};
 
+use crate::check::Rejection;
 use crate::config::{D, F};
 use crate::program::{Gate, Role};
-use crate::tables::arith::air::{constrain_digest, constrain_gate, constrain_scalars};
-use crate::tables::arith::{ArithCols, ArithPreprocessed, NUM_COLS, NUM_PREPROCESSED};
+use crate::tables::arith::{NUM_COLS, Publics};
 use crate::tables::testing::sample::{Circuit, sample};
-use crate::tables::testing::{Coverage, Groups, Probe, Rejection, Subject, rows_by_kind};
-
-static ROW: [F; NUM_COLS] = [F::ZERO; NUM_COLS];
-static FIXED: [F; NUM_PREPROCESSED] = [F::ZERO; NUM_PREPROCESSED];
-static PUBLICS: [F; 2 * D] = [F::ZERO; 2 * D];
+use crate::tables::testing::{Groups, Subject};
 
 /// The two groups of E. `scalars` is the number of public values if they are not a digest.
 fn groups(scalars: Option<usize>) -> Groups {
-    let mut probe = Probe::new([&ROW; 2], [&FIXED; 2], &PUBLICS, 0, 1);
-    let row = ArithCols::from_row(&ROW);
-    constrain_gate(&mut probe, &row, &ArithPreprocessed::from_row(&FIXED));
-    let gate = probe.emitted;
-    match scalars {
-        None => constrain_digest(&mut probe, &row),
-        Some(count) => constrain_scalars(&mut probe, &row, count),
-    }
-    Groups(vec![("gate", 0..gate), ("publics", gate..probe.emitted)])
-}
-
-fn kind(row: usize, rows: usize, gate: &Gate) -> String {
-    let name = match gate.role {
-        _ if row == 0 => "first row",
-        _ if row >= rows => "padding",
-        Role::Compute => "compute",
-        Role::Assert => "assert",
-        Role::Quotient => "quotient",
-        Role::Input if gate.q == [F::ZERO; 5] => "free input",
-        Role::Input => "boolean input",
-    };
-    name.to_owned()
+    super::super::groups(scalars.map_or(Publics::Digest, Publics::Scalars))
 }
 
 /// Changes every cell of `row` by one and by much.
@@ -51,32 +27,6 @@ fn change_all(subject: Subject<'_>, row: usize, mut seen: impl FnMut(usize, Reje
             seen(column, site.replace(&cells));
         }
     }
-}
-
-#[test]
-fn no_cell_is_free() {
-    let sample = sample();
-    let rows = sample.layer.tables()[0].rows;
-    let gates = sample.layer.program().gates.iter().enumerate();
-    let kinds = rows_by_kind(gates.map(|(row, gate)| kind(row, rows, gate)), 40);
-    let names: Vec<&str> = kinds.keys().map(String::as_str).collect();
-    let expected =
-        ["assert", "boolean input", "compute", "first row", "free input", "padding", "quotient"];
-    assert_eq!(names, expected);
-    let (mut coverage, mut hit) = (Coverage::default(), BTreeSet::new());
-    for (kind, rows) in kinds {
-        for row in rows {
-            coverage.row(&kind);
-            change_all(sample.arith(), row, |column, rejection| {
-                coverage.count(&kind, rejection.rejects());
-                assert!(rejection.rejects(), "{kind}, row {row}, column {column}");
-                hit.extend(rejection.failed);
-            });
-        }
-    }
-    coverage.print("E");
-    let all: BTreeSet<usize> = (0..groups(None).len()).collect();
-    assert_eq!(hit, all, "each constraint fails for some change");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What the AIR takes for granted of the preprocessed columns, over whole programs.
 
+use std::collections::HashSet;
+
 use p3_field::PrimeCharacteristicRing;
 use p3_keccak_air::KeccakAir;
 use p3_util::log2_ceil_usize;
@@ -119,6 +121,15 @@ fn multiplicities_from_the_witness_belong_to_addresses_of_their_own() {
         }
     }
     assert_eq!(wrong, []);
+}
+
+/// One name for two addresses would let a read of one be a read of the other.
+#[test]
+fn no_two_addresses_have_one_name() {
+    for (program, _, names, _) in programs() {
+        let distinct: HashSet<F> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len(), "{program}");
+    }
 }
 
 #[test]

@@ -1,11 +1,10 @@
-//! What kinds of rows there are, and which of their cells nothing restricts.
+//! What kinds of rows H has, and which of their cells nothing restricts.
 
+use arbor_circuits::check::Site;
+use arbor_circuits::config::{D, F, WIDTH};
+use arbor_circuits::program::{HashRow, Source};
+use arbor_circuits::tables::hash::{HashPreprocessed, PERM_COLS, scratch};
 use p3_field::PrimeCharacteristicRing;
-
-use crate::config::{D, F, WIDTH};
-use crate::program::{HashRow, Source};
-use crate::tables::hash::{HashPreprocessed, PERM_COLS, scratch};
-use crate::tables::testing::Site;
 
 /// The kind of a row: what it does, then what its ports do. `None` is padding.
 pub(super) fn kind(row: Option<&HashRow>, next: Option<&HashRow>) -> String {
@@ -104,6 +103,8 @@ impl<'a> Place<'a> {
 
 /// An entry of the allow-list: cells that may hold anything.
 pub(super) struct Free {
+    /// What the map calls these rows.
+    pub(super) name: &'static str,
     /// On which rows.
     rows: fn(&Place<'_>) -> bool,
     /// Which scratch columns.
@@ -116,6 +117,7 @@ pub(super) struct Free {
 /// restricts a listed cell on some rows ([`Place::shared_term`]), it only takes freedom away.
 pub(super) const FREE: [Free; 8] = [
     Free {
+        name: "sponge",
         rows: |at| at.is(|f| f.sponge_first + f.sponge_next + f.sponge_squeeze),
         columns: |at, column| match column {
             20 | 21 => !at.is(|f| f.dynamic),
@@ -127,6 +129,7 @@ pub(super) const FREE: [Free; 8] = [
                  (none) with it into a sum that no port of it sends: its port A has no multiplicity",
     },
     Free {
+        name: "path",
         rows: |at| at.is(|f| f.path),
         columns: |at, column| match column {
             4..12 | 16..22 | 27 => true,
@@ -138,28 +141,33 @@ pub(super) const FREE: [Free; 8] = [
                  point; its weight c makes u·(lo − hi) zero, which binds columns that nothing reads",
     },
     Free {
+        name: "inject",
         rows: |at| at.is(|f| f.inject),
         columns: |_, column| matches!(column, 0..24 | 27),
         reason: "a path goes on with rest and point; the digest comes in by the input",
     },
     Free {
+        name: "factor",
         rows: |at| at.is(|f| f.factor),
         columns: |_, column| column < scratch::REST,
         reason: "the row multiplies the point; bit has no κ here, and the row after starts anew",
     },
     Free {
+        name: "FRI leaf",
         rows: |at| at.is(|f| f.fri_first + f.fri_next),
         columns: |_, column| (22..28).contains(&column),
         reason: "u, u², f, v, the sum and two multiplicities are all that is used; the path after the \
                  group starts from E, not from these columns",
     },
     Free {
+        name: "bits, low",
         rows: |at| at.is(|f| f.bits_low),
         columns: |_, column| matches!(column, 0..12 | 17..28),
         reason: "the pack and the element are all that is used; masks are those of the index, and \
                  c, c² and κ name the limb",
     },
     Free {
+        name: "bits, high",
         rows: |at| at.is(|f| f.bits_high),
         columns: |at, column| match column {
             scratch::TOP_INVERSE => Place::scratch(at.now, scratch::TOP_ONES) == F::ONE,
@@ -170,6 +178,7 @@ pub(super) const FREE: [Free; 8] = [
                  inverse is multiplied by zero",
     },
     Free {
+        name: "padding",
         rows: |at| at.fixed == HashPreprocessed::default(),
         columns: |_, _| true,
         reason: "padding has no selector, no coefficient and no multiplicity",
@@ -185,7 +194,7 @@ pub(super) fn free_scratch(at: &Place<'_>, column: usize) -> Option<usize> {
 /// Whether the permutation of this row may be one of any input, or of one with the bit `slot` flipped
 /// if `flip`. With the reason.
 pub(super) fn free_input(at: &Place<'_>, slot: usize, flip: bool) -> Option<&'static str> {
-    debug_assert!(slot < WIDTH);
+    assert!(slot < WIDTH);
     if at.fixed == HashPreprocessed::default() {
         return Some("padding: nothing reads the permutation");
     }

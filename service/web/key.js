@@ -32,7 +32,7 @@ export function setKey(value) {
 /** Asks for a key in the place of the view; `done` is called when there is one. */
 export function askForKey(main, done) {
   const input = h('input', { type: 'password', autocomplete: 'off', spellcheck: 'false', required: true });
-  const part = field('key', 'API key', input, { hint: 'arbor_…, as made by “arbor keys add”' });
+  const part = field('key', 'API key', input, { hint: 'arbor_…, as “arbor keys create” shows it' });
   const refused = hasKey();
   const form = h('form', { class: 'card stack key', novalidate: true }, part,
     h('p', { class: 'hint' }, 'It is kept for this tab only, until the tab is closed.'),

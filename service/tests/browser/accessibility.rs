@@ -8,7 +8,7 @@ use crate::driver::{Browser, NARROW, WIDE};
 use crate::server;
 
 /// The checker; `scripts/browser` fetches it and says where it is.
-fn axe() -> String {
+pub fn axe() -> String {
     let path = std::env::var("ARBOR_AXE").expect("scripts/browser sets ARBOR_AXE");
     std::fs::read_to_string(path).expect("axe can be read")
 }
@@ -109,7 +109,7 @@ async fn verdicts(browser: &Browser, axe: &str, url: &str) {
 }
 
 /// One view in both schemes and both sizes.
-async fn look(browser: &Browser, axe: &str, name: &str) {
+pub async fn look(browser: &Browser, axe: &str, name: &str) {
     for scheme in ["light", "dark"] {
         for (size, window) in [("wide", WIDE), ("narrow", NARROW)] {
             browser.look_like(scheme, window).await;

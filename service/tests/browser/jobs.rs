@@ -25,9 +25,9 @@ const WANTED: [Wanted; 4] = [
     },
     Wanted {
         choices: ["fibonacci", "chain"],
-        fields: &[("base.n", "10"), ("base.a", "3"), ("recursion.layers", "3")],
-        nodes: 4,
-        title: "Fibonacci, n = 10 · chain of 3 layers",
+        fields: &[("base.n", "10"), ("base.a", "3"), ("recursion.layers", "8")],
+        nodes: 9,
+        title: "Fibonacci, n = 10 · chain of 8 layers",
         says: "F(10) = 157 modulo",
     },
     Wanted {
@@ -167,7 +167,7 @@ async fn compare_two(browser: &Browser) {
         .map(row => [...row.children].map(cell => cell.innerText.trim()))";
     let rows = browser.run(rows).await;
     let rows: Vec<&Value> = rows.as_array().expect("rows").iter().collect();
-    assert_eq!(rows.len(), 4, "the longer chain has four proofs");
+    assert_eq!(rows.len(), 9, "the longer chain has nine proofs");
     for row in &rows[..3] {
         assert!(row[4].as_str().is_some_and(|ratio| ratio.contains('×')), "{row}");
     }

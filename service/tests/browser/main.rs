@@ -10,6 +10,7 @@ mod common;
 #[path = "../common/proxy.rs"]
 mod proxy;
 
+mod access;
 mod accessibility;
 mod driver;
 mod faults;

@@ -1,0 +1,74 @@
+//! A server that asks for API keys.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::accessibility;
+use crate::common;
+use crate::driver::Browser;
+use crate::server;
+
+/// Runs `arbor keys` on the folder of a server.
+fn keys(data: &Path, line: &str) -> Value {
+    let mut words = common::words(&format!("--json keys {line} --data-dir"));
+    words.push(data.display().to_string());
+    common::json(&common::arbor(words))
+}
+
+fn make(data: &Path, role: &str) -> String {
+    let made = keys(data, &format!("create --name page --role {role}"));
+    made["key"].as_str().expect("a key").to_owned()
+}
+
+async fn enter(browser: &Browser, key: &str) {
+    browser.fill("[name=key]", key).await;
+    browser.press("Use this key").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_asks_for_a_key_and_says_what_a_key_may_not_do() {
+    let server = server();
+    let (submit, read) = (make(server.data_dir(), "submit"), make(server.data_dir(), "read"));
+    let browser = Browser::open().await;
+    browser.go(&server.url()).await;
+    browser.until_text("This server asks for an API key").await;
+    accessibility::look(&browser, &accessibility::axe(), "key").await;
+    enter(&browser, "not a key").await;
+    browser.until_text("A key has no spaces").await;
+    enter(&browser, "arbor_0000_nonsense").await;
+    browser.until_text("The key that was used is not known, or was revoked.").await;
+    enter(&browser, &submit).await;
+    browser.until_text("Nothing has been proved here yet").await;
+
+    // Everything that the page asks for carries the key: figures, the job, its events, its proof.
+    browser.press("New job").await;
+    browser.fill("[name='recursion.layers']", "2").await;
+    browser.click("[name=preset] option[value=insecure-test]").await;
+    browser.press("Submit job").await;
+    browser.until("document.querySelector('main .badge.succeeded')").await;
+    browser.until("document.querySelectorAll('.map .node.done').length === 3").await;
+    browser.press("Download proof").await;
+    browser
+        .until("document.getElementById('announcer').textContent.includes('was downloaded')")
+        .await;
+    let kept = browser.run("return JSON.stringify(localStorage) + document.cookie").await;
+    assert_eq!(kept, "{}", "the key is kept for the tab only");
+
+    browser.press("Forget the API key").await;
+    browser.until_text("This server asks for an API key").await;
+    enter(&browser, &read).await;
+    browser.until("document.querySelector('main .badge.succeeded')").await;
+    browser.press("Use as template").await;
+    browser.until("document.querySelector('form [type=submit]')").await;
+    browser.press("Submit job").await;
+    browser.until_text("The API key may not do this.").await;
+    assert_eq!(browser.run("return location.hash").await, "#/new", "nothing was submitted");
+
+    browser.click("nav [data-view=jobs]").await;
+    browser.until("document.querySelectorAll('.jobs tbody tr').length === 1").await;
+    let id = read.split('_').nth(1).expect("an id");
+    keys(server.data_dir(), &format!("revoke {id}"));
+    browser.until_text("The API key is missing, not known, or was revoked.").await;
+    browser.assert_quiet().await;
+}

@@ -46,6 +46,7 @@ impl Inner {
                 Begin::Crashed => return Ok(()),
                 Begin::Stale => return Ok(self.stale()),
             };
+        tracing::Span::current().record("node", &begun.node);
         let Some(record) = self.store.job(job).await? else { return Ok(()) };
         let result = if proved_before {
             self.file_of(&record, &begun, position, &running).await

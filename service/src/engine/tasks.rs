@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use arbor_prover::{Observer, ProverError, Work};
+use tracing::Instrument;
 
 use super::failure::Failure;
 use super::inner::{Inner, Place, Running};
@@ -24,8 +25,14 @@ impl Handler for Inner {
         task: Task,
     ) -> Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>> {
         Box::pin(async move {
+            let span = match task {
+                Task::Plan { job, .. } => tracing::info_span!("plan", %job),
+                Task::Prove { job, .. } => {
+                    tracing::info_span!("node", %job, node = tracing::field::Empty)
+                }
+            };
             // By itself, so that a proof is stored even if the worker that began it has failed meanwhile.
-            let done = tokio::spawn(async move { self.do_task(task).await }).await;
+            let done = tokio::spawn(async move { self.do_task(task).await }.instrument(span)).await;
             done.unwrap_or_else(|error| {
                 tracing::error!(%error, "a task panicked");
                 Ok(())

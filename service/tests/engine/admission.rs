@@ -184,7 +184,7 @@ async fn lists_have_pages_and_filters() {
     let mut ids = Vec::new();
     for i in 0..5 {
         let labels = [("parity".to_owned(), (i % 2).to_string())].into_iter().collect();
-        ids.push(submit(&engine, Job { labels, ..fibonacci(20, 0) }, None).await);
+        ids.push(submit(&engine, Job { labels, ..fibonacci(20, 0) }).await);
     }
     ids.push(submit(&engine, tree(2, 1)).await);
     for &id in &ids {

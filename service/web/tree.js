@@ -18,17 +18,15 @@ export function treeMap({ compact = false, onPick } = {}) {
   const svg = s('svg', { class: 'map', role: 'img', 'aria-label': 'No nodes yet', height: 28 });
   const element = h('div', { class: compact ? 'map-box compact' : 'map-box' }, svg);
   let nodes = [];
-  let drawn = '';
+  let drawn = null;
   const draw = () => {
     const width = element.clientWidth;
     if (!width || nodes.length === 0) return;
-    const shape = `${width} ${nodes.map(({ id, state }) => `${id}${state}`).join(' ')}`;
-    if (shape === drawn) return;
-    drawn = shape;
-    const levels = byLevel(nodes);
-    const place = levels.every((level) => level.length === 1) ? chain(nodes, width, compact) : tree(levels, width, compact);
-    render(svg, place, width, onPick);
-    svg.setAttribute('aria-label', summary(nodes, levels.length));
+    const same = drawn && drawn.width === width && drawn.cells.size === nodes.length && nodes.every(({ id }) => drawn.cells.has(id));
+    if (!same) drawn = layOut(svg, nodes, width, compact, onPick);
+    let changed = !same;
+    for (const node of nodes) changed = paint(drawn.cells.get(node.id), node) || changed;
+    if (changed) svg.setAttribute('aria-label', summary(nodes, drawn.levels));
   };
   new ResizeObserver(draw).observe(element);
   return {
@@ -70,7 +68,7 @@ function chain(nodes, width, compact) {
   const wires = nodes.slice(1).flatMap((node, i) => {
     const [from, to] = [cells.get(nodes[i].id), cells.get(node.id)];
     if (from.y !== to.y) return [];
-    return [{ d: `M${from.x + w} ${from.y + h0 / 2}H${to.x}`, done: from.node.state === 'done' }];
+    return [{ d: `M${from.x + w} ${from.y + h0 / 2}H${to.x}`, from: from.node.id }];
   });
   return { cells, wires, labels: [], height: Math.ceil(nodes.length / perLine) * (h0 + 14) - 12 };
 }
@@ -105,7 +103,7 @@ function tree(levels, full, compact) {
     if (!child?.wired || !parent.wired) return null;
     const [x1, y1, x2, y2] = [parent.x + parent.w / 2, parent.y + parent.h, child.x + child.w / 2, child.y];
     const middle = (y1 + y2) / 2;
-    return { d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`, done: child.node.state === 'done' };
+    return { d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`, from: id };
   }).filter(Boolean));
   return { cells, wires, labels, height: y - (compact ? 14 : 24) };
 }
@@ -116,23 +114,45 @@ function levelName(i, levels, level) {
   return many(level.length, 'proof');
 }
 
-function render(svg, { cells, wires, labels, height }, width, onPick) {
-  svg.setAttribute('viewBox', `-1 0 ${width + 2} ${height}`);
-  svg.setAttribute('height', height);
+/** Puts everything in its place. What depends on states is painted afterwards, node by node. */
+function layOut(svg, nodes, width, compact, onPick) {
+  const levels = byLevel(nodes);
+  const place = levels.every((level) => level.length === 1) ? chain(nodes, width, compact) : tree(levels, width, compact);
+  const cells = new Map([...place.cells].map(([id, cell]) => [id, box(cell, onPick)]));
+  const wires = place.wires.map(({ d, from }) => {
+    const wire = s('path', { class: 'wire', d });
+    cells.get(from).wires.push(wire);
+    return wire;
+  });
+  svg.setAttribute('viewBox', `-1 0 ${width + 2} ${place.height}`);
+  svg.setAttribute('height', place.height);
   svg.replaceChildren(
-    ...wires.map(({ d, done }) => s('path', { class: done ? 'wire done' : 'wire', d })),
-    ...labels.map((label) => s('text', { class: 'level', x: 0, y: label.y }, label.text)),
-    ...[...cells.values()].map((cell) => box(cell, onPick)),
+    ...wires,
+    ...place.labels.map((label) => s('text', { class: 'level', x: 0, y: label.y }, label.text)),
+    ...[...cells.values()].map(({ group }) => group),
   );
+  return { width, cells, levels: levels.length };
 }
 
 function box({ node, x, y, w, h: height }, onPick) {
-  const { id, kind, state } = node;
-  return s('g', { class: `node ${state}`, onclick: onPick && (() => onPick(id)) },
-    s('title', {}, `${id}: ${KINDS[kind] ?? kind}, ${NODE_STATES[state] ?? state}`),
-    s('rect', { class: 'cell', x, y, width: w, height, rx: Math.min(5, w / 4) }),
-    w >= 34 && s('text', { x: x + w / 2, y: y + height / 2 }, state === 'done' && w >= 60 ? `${id} ✓` : id),
-    w < 34 && state === 'failed' && s('path', { class: 'cross', d: `M${x + 2} ${y + 2}l${w - 4} ${height - 4}m0 ${4 - height}l${4 - w} ${height - 4}` }));
+  const { id } = node;
+  const title = s('title');
+  const text = w >= 34 ? s('text', { x: x + w / 2, y: y + height / 2 }, id) : null;
+  const cross = w < 34 && s('path', { class: 'cross', d: `M${x + 2} ${y + 2}l${w - 4} ${height - 4}m0 ${4 - height}l${4 - w} ${height - 4}` });
+  const group = s('g', { class: 'node', onclick: onPick && (() => onPick(id)) },
+    title, s('rect', { class: 'cell', x, y, width: w, height, rx: Math.min(5, w / 4) }), text, cross);
+  return { group, title, text, roomy: w >= 60, wires: [], state: null };
+}
+
+/** Shows the state of a node. True if it is another one than before. */
+function paint(cell, { id, kind, state }) {
+  if (cell.state === state) return false;
+  cell.state = state;
+  cell.group.setAttribute('class', `node ${state}`);
+  cell.title.textContent = `${id}: ${KINDS[kind] ?? kind}, ${NODE_STATES[state] ?? state}`;
+  if (cell.text) cell.text.textContent = state === 'done' && cell.roomy ? `${id} ✓` : id;
+  for (const wire of cell.wires) wire.setAttribute('class', state === 'done' ? 'wire done' : 'wire');
+  return true;
 }
 
 /** What the colours mean. */

@@ -26,6 +26,8 @@ RUN cargo build --release --locked --package arbor-service --bin arbor
 RUN install -D -m 0755 target/release/arbor image/usr/local/bin/arbor
 RUN install -D -m 0644 configs/service.toml image/etc/arbor/service.toml
 RUN install -D -m 0644 -t image/usr/share/doc/arbor LICENSE-APACHE LICENSE-MIT
+# What webhooks trust; the image to run has none.
+RUN install -D -m 0644 "/etc/ssl/certs/ca-certificates.crt" image/etc/ssl/certs/ca-certificates.crt
 RUN install -d -m 0750 data
 
 FROM ${RUNTIME_IMAGE}

@@ -1,4 +1,4 @@
--- API keys, what they used up, webhooks, and traces.
+-- API keys, what was used up under their names, and webhooks.
 
 CREATE TABLE api_key (
     -- The public part of the key.
@@ -39,8 +39,6 @@ CREATE TABLE webhook_secret (
 -- Where the job's news go: the URL, and which news (end, state).
 ALTER TABLE job ADD COLUMN webhook_url TEXT;
 ALTER TABLE job ADD COLUMN webhook_events TEXT;
--- The trace that the submission belongs to, as in the header of that name.
-ALTER TABLE job ADD COLUMN traceparent TEXT;
 
 -- One message to a receiver.
 CREATE TABLE delivery (

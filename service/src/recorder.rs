@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Bounds of every histogram of seconds: a request takes a millisecond, a base proof minutes.
@@ -25,6 +25,22 @@ pub fn install() -> Result<PrometheusHandle, BuildError> {
         "Time from a request to the head of its answer, by route and status"
     );
     describe_gauge!("arbor_http_connections", "Open connections");
+    describe_counter!(
+        "arbor_http_rate_limited_total",
+        "Requests beyond the rate of their key or address"
+    );
+    describe_counter!(
+        "arbor_webhook_attempts_total",
+        "Webhooks that were sent, by what came of it"
+    );
+    // So that they are there, and 0, before anything happens.
+    counter!("arbor_http_rate_limited_total").increment(0);
+    for state in ["delivered", "pending", "abandoned"] {
+        counter!("arbor_webhook_attempts_total", "result" => state).increment(0);
+    }
+    for reason in ["limit", "size", "memory", "disk", "queue", "quota"] {
+        counter!("arbor_admission_refused_total", "reason" => reason).increment(0);
+    }
     Ok(handle)
 }
 

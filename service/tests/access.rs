@@ -218,6 +218,7 @@ const ROUTES: &[(&str, &str, [u16; 4])] = &[
     ("GET", "/v1/jobs/{id}/events", [401, 200, 200, 200]),
     ("GET", "/v1/jobs/{id}/tree", [401, 200, 200, 200]),
     ("GET", "/v1/jobs/{id}/timings", [401, 200, 200, 200]),
+    ("GET", "/v1/jobs/{id}/webhooks", [401, 200, 200, 200]),
     ("GET", "/v1/jobs/{id}/proof", [401, 200, 200, 200]),
     ("HEAD", "/v1/jobs/{id}/proof", [401, 200, 200, 200]),
     ("GET", "/v1/jobs/{id}/proof/0/0", [401, 200, 200, 200]),
@@ -259,7 +260,7 @@ async fn each_role_on_each_route() {
     let described = server.get_json("/openapi.json").await;
     for (path, item) in described["paths"].as_object().unwrap() {
         let tried = |method: &str| {
-            let path = path.replace("{kind}", "unauthorized").replace("{node}", "0/0");
+            let path = path.replace("{kind}", "unauthorized").replace("{level}/{index}", "0/0");
             let removal = method == "delete" && path == "/v1/jobs/{id}";
             removal || ROUTES.iter().any(|(m, p, _)| m.eq_ignore_ascii_case(method) && *p == path)
         };
@@ -360,7 +361,8 @@ async fn quotas_are_per_name_and_say_when_to_come_back() {
 
     // Also when many come at once.
     let waiting = as_key(&server, &waiting);
-    let all = futures::future::join_all((0..10).map(|_| waiting.submit(&quick()))).await;
+    let job = quick();
+    let all = futures::future::join_all((0..10).map(|_| waiting.submit(&job))).await;
     let admitted = all.iter().filter(|response| response.status() == 202).count();
     assert_eq!(admitted, 2);
     assert!(all.iter().all(|response| [202, 429].contains(&response.status().as_u16())));

@@ -89,6 +89,7 @@ fn every_route_is_described() {
         ("/v1/jobs/{id}/retry", &["post"]),
         ("/v1/jobs/{id}/timings", &["get"]),
         ("/v1/jobs/{id}/tree", &["get"]),
+        ("/v1/jobs/{id}/webhooks", &["get"]),
         ("/v1/jobs:validate", &["post"]),
         ("/v1/presets", &["get"]),
         ("/v1/verifications", &["post"]),

@@ -35,7 +35,6 @@ pub(super) fn layer(access: &AccessConfig) -> CorsLayer {
             HeaderName::from_static("idempotency-key"),
             HeaderName::from_static("last-event-id"),
             HeaderName::from_static("prefer"),
-            HeaderName::from_static("traceparent"),
             HeaderName::from_static("x-request-id"),
         ])
         .expose_headers([

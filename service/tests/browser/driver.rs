@@ -2,7 +2,8 @@
 //!
 //! The protocol is a handful of JSON requests; a library for it would bring more than it saves.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use tempfile::TempDir;
 
 /// Longest time for anything to show up.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest time for a browser to end.
+const GOODBYE: Duration = Duration::from_secs(10);
 /// Pause between looks.
 const LOOK: Duration = Duration::from_millis(15);
 /// What the protocol calls a reference to an element.
@@ -268,10 +271,25 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Asked to end, it ends its browser with it.
+        // The end of the session is the end of the browser; the driver alone would leave it behind.
+        self.end_session();
         let pid = self.driver.id().to_string();
         let _ = Command::new("kill").args(["-TERM", &pid]).status();
         let _ = self.driver.wait();
+    }
+}
+
+impl Browser {
+    /// Asks without the runtime, which may be gone, and waits for the answer.
+    fn end_session(&self) -> Option<()> {
+        let (address, path) = self.session.strip_prefix("http://")?.split_once('/')?;
+        let mut stream = TcpStream::connect(address).ok()?;
+        stream.set_read_timeout(Some(GOODBYE)).ok()?;
+        let request =
+            format!("DELETE /{path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).ok()?;
+        stream.read_to_end(&mut Vec::new()).ok()?;
+        Some(())
     }
 }
 

@@ -1,7 +1,7 @@
 # Arbor in a container: built in one stage, run from another that holds the binary and its configuration.
 #
 #   docker build -t arbor .
-#   docker build -t arbor --build-arg ARBOR_CPU=x86-64-v3 .      # much faster, needs AVX2
+#   docker build -t arbor --build-arg ARBOR_CPU=x86-64-v3 .      # with Plonky3's vector code: needs AVX2
 #
 # scripts/heavy runs these same steps without an engine. Keep them plain: every path that a step of the
 # build writes to is below its WORKDIR.

@@ -110,11 +110,21 @@ fn a_job_has_the_fields_that_it_is_read_with() {
         properties.keys().cloned().collect::<BTreeSet<_>>()
     };
     let set = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>();
-    let job = ["base", "recursion", "preset", "fri", "final", "priority", "deadline_s", "labels"];
+    let job = [
+        "base",
+        "recursion",
+        "preset",
+        "fri",
+        "final",
+        "priority",
+        "deadline_s",
+        "labels",
+        "webhook",
+    ];
     assert_eq!(fields("Job"), set(&job));
     assert_eq!(fields("FriOverrides").len(), 11);
     let job: arbor_prover::Job = serde_json::from_str(
-        r#"{"base":{"program":"fibonacci"},"labels":{"a":"b"},"deadline_s":1}"#,
+        r#"{"base":{"program":"fibonacci"},"labels":{"a":"b"},"deadline_s":1,"webhook":{"url":"https://a.example/"}}"#,
     )
     .unwrap();
     let written = serde_json::to_value(&job).unwrap();

@@ -27,6 +27,7 @@ async fn enter(browser: &Browser, key: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn the_page_asks_for_a_key_and_says_what_a_key_may_not_do() {
     let server = server();
     let (submit, read) = (make(server.data_dir(), "submit"), make(server.data_dir(), "read"));

@@ -5,6 +5,7 @@ use crate::proxy::{Fault, Proxy};
 use crate::server;
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn a_job_whose_deadline_passes_says_so_in_words_and_offers_a_retry() {
     let server = server();
     let browser = Browser::open().await;
@@ -26,6 +27,7 @@ async fn a_job_whose_deadline_passes_says_so_in_words_and_offers_a_retry() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn a_stream_that_breaks_goes_on_where_it_was() {
     let server = server();
     let faults = vec![Fault::CutAfter(700), Fault::CutAfter(2_000), Fault::CutAfter(3_000)];
@@ -50,6 +52,7 @@ async fn a_stream_that_breaks_goes_on_where_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn a_server_that_is_gone_and_a_job_that_never_was_are_told() {
     let mut server = server();
     let browser = Browser::open().await;

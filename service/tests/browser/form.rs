@@ -6,6 +6,7 @@ use crate::driver::{Browser, DOWN, ENTER, SHIFT_TAB, TAB};
 use crate::server;
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
     let server = server();
     let browser = Browser::open().await;
@@ -64,6 +65,7 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn everything_can_be_done_with_the_keyboard_alone() {
     let server = server();
     let browser = Browser::open().await;

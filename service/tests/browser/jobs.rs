@@ -47,6 +47,7 @@ const WANTED: [Wanted; 4] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn keccak_and_fibonacci_chains_and_trees_are_submitted_and_fill_in_live() {
     let server = server();
     let browser = Browser::open().await;
@@ -177,6 +178,7 @@ async fn compare_two(browser: &Browser) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn a_job_is_cancelled_and_retried_and_used_as_a_template() {
     let server = server();
     let browser = Browser::open().await;

@@ -7,6 +7,7 @@ use crate::driver::Browser;
 use crate::server;
 
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn files_are_verified_and_the_verdict_is_told_in_words() {
     let server = server();
     let browser = Browser::open().await;
@@ -46,6 +47,7 @@ async fn files_are_verified_and_the_verdict_is_told_in_words() {
 
 /// A file that is dropped does what a file that is chosen does.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
 async fn a_file_can_be_dropped() {
     let server = server();
     let browser = Browser::open().await;

@@ -135,13 +135,19 @@ fn the_readme_names_every_command() {
     let text = std::fs::read_to_string(root().join("README.md")).expect("the README");
     let help = stdout(&arbor(["--help"]));
     let commands = help.split_once("Commands:").expect("commands").1;
+    let mut named = 0;
     for line in commands.lines().take_while(|line| !line.starts_with("Options")) {
-        let Some(name) = line.split_whitespace().next().filter(|name| *name != "help") else {
+        // A long description goes on in a line that is indented further.
+        let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
+        let Some(name) = name.and_then(|rest| rest.split(' ').next()) else { continue };
+        if name == "help" {
             continue;
-        };
+        }
+        named += 1;
         let mentioned = [format!("`{name} "), format!("`{name}`"), format!("arbor {name}")];
         assert!(mentioned.iter().any(|form| text.contains(form)), "{name} is not in the README");
     }
+    assert!(named > 10, "{named}");
     assert!(stderr(&arbor(["nonsense"])).contains("unrecognized"));
 }
 

@@ -151,9 +151,7 @@ async fn nodes_have_proof_files_of_their_own() {
         let verdict: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(verdict["proof"]["statement"]["layers"], layers, "{node}");
     }
-    for node in
-        ["3/0", "0/1", "x/0", "0/-1", "0/01", "0/99999999999999999999", "0/0.", "0/%00", "%ff/0"]
-    {
+    for node in ["3/0", "0/1", "x/0", "0/-1", "0/01", "0/99999999999999999999", "0/0.", "0/%00"] {
         let response = server.get(&format!("/v1/jobs/{id}/proof/{node}")).await;
         assert_eq!(response.status(), StatusCode::NOT_FOUND, "{node}");
         let problem: Value = response.json().await.unwrap();

@@ -286,7 +286,7 @@ async fn circuits_are_warm_before_the_server_is_ready() {
         let problem: Value = response.json().await.unwrap();
         assert!(problem["detail"].as_str().unwrap().contains("starting"), "{problem}");
         // What needs no engine is there already, the rest says so.
-        assert_eq!(server.get("/v1/presets").await.status(), StatusCode::OK);
+        assert_eq!(server.get("/docs/").await.status(), StatusCode::OK);
         let jobs = server.get("/v1/jobs").await.status();
         assert!([StatusCode::SERVICE_UNAVAILABLE, StatusCode::OK].contains(&jobs));
         not_ready += 1;

@@ -126,7 +126,7 @@ async fn a_server_that_ends_is_not_ready() {
 async fn other_hosts_are_for_servers_that_others_reach() {
     let ask_host = async |config: Config, host: &str| {
         let headers = [("host", host)];
-        ask(router(starting(config)), Method::GET, "/v1/presets", &headers).await.status()
+        ask(router(starting(config)), Method::GET, "/livez", &headers).await.status()
     };
     let local = Config::default();
     assert_eq!(ask_host(local.clone(), "arbor.example").await, StatusCode::MISDIRECTED_REQUEST);

@@ -18,6 +18,10 @@ const STAGED: char = '#';
 /// What the system says.
 pub fn open(folder: &Path) -> Result<Blobs, BlobError> {
     fs::create_dir_all(folder).map_err(io_error)?;
+    // All of them now: a folder that has to be made costs a proof two more syncs.
+    for place in 0..=u8::MAX {
+        fs::create_dir_all(folder.join(format!("{place:02x}"))).map_err(io_error)?;
+    }
     remove_staged(folder).map_err(io_error)?;
     let store = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true);
     Ok(Blobs::new(Arc::new(store)))

@@ -156,11 +156,15 @@ impl Inner {
         let length = bytes.len() as u64;
         let kind = begun.kind.clone();
         let writing = self.blobs.writing().await;
-        let hash = self.blobs.put(Bytes::from(bytes)).await.map_err(Failure::Blobs)?;
-        let root = match file {
-            Some(file) => Some(self.keep_file(work, file).await?),
-            None => None,
+        let store_proof =
+            async { self.blobs.put(Bytes::from(bytes)).await.map_err(Failure::Blobs) };
+        let store_file = async {
+            match file {
+                Some(file) => self.keep_file(work, file).await.map(Some),
+                None => Ok(None),
+            }
         };
+        let (hash, root) = tokio::try_join!(store_proof, store_file)?;
         if root.is_none() {
             self.proofs.put(hash.clone(), length, Arc::new(proof));
         }

@@ -9,7 +9,7 @@ mod wake;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use apalis::prelude::{
     BackendExt, BoxDynError, Data, WorkerBuilder, WorkerBuilderExt, WorkerContext,
@@ -24,6 +24,8 @@ use wake::Wake;
 
 /// Time between the end of a worker that failed and the next one.
 const RESTART: Duration = Duration::from_millis(500);
+/// The same when one after the other fails.
+const LONGEST_RESTART: Duration = Duration::from_secs(5);
 
 /// What is done with a task. An error says that the records could not be written: the task is begun again.
 pub trait Handler: Send + Sync + 'static {
@@ -47,7 +49,9 @@ pub async fn run<H: Handler>(
     handler: Arc<H>,
     stop: CancellationToken,
 ) {
+    let mut pause = RESTART;
     while !stop.is_cancelled() {
+        let began = Instant::now();
         let name = format!("arbor-{}", Uuid::new_v4());
         if let Err(error) = work(&store, &config, &name, Arc::clone(&handler), &stop).await {
             tracing::error!(%error, "the worker failed; another one takes over");
@@ -55,10 +59,22 @@ pub async fn run<H: Handler>(
         if stop.is_cancelled() {
             break;
         }
-        tokio::time::sleep(RESTART).await;
-        // What the failed worker had leased goes back at once: it is not there any more.
-        if let Err(error) = store.release_worker(&name).await {
-            tracing::warn!(%error, "leases of the failed worker could not be given up");
+        pause = if began.elapsed() > LONGEST_RESTART {
+            RESTART
+        } else {
+            (2 * pause).min(LONGEST_RESTART)
+        };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = stop.cancelled() => break,
+        }
+        // What the failed worker had leased goes back at once: there is no other one.
+        while let Err(error) = store.release_leases().await {
+            tracing::warn!(%error, "leases of the failed worker cannot be given up");
+            tokio::select! {
+                () = tokio::time::sleep(LONGEST_RESTART) => {}
+                () = stop.cancelled() => return,
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteSynchronous,
 };
-use sqlx::{Sqlite, Transaction};
+use sqlx::{Connection, Sqlite, Transaction};
 use tokio::sync::{Notify, watch};
 
 use crate::model::JobId;
@@ -120,10 +120,12 @@ impl Store {
             .max_lifetime(None)
             .test_before_acquire(false)
             .after_release(|connection, _| {
-                // What follows a synced transaction, the queue's included, is not synced by itself.
                 Box::pin(async move {
-                    sqlx::query("PRAGMA synchronous = NORMAL").execute(connection).await?;
-                    Ok(true)
+                    // What follows a synced transaction, the queue's included, is not synced by itself.
+                    sqlx::query("PRAGMA synchronous = NORMAL").execute(&mut *connection).await?;
+                    // When a write fails, SQLite may end the transaction by itself, and sqlx does not know.
+                    // Such a connection is of no use any more.
+                    Ok(!connection.is_in_transaction())
                 })
             })
             .connect_with(writing)
@@ -225,5 +227,7 @@ async fn migrate(pool: &SqlitePool) -> Result<()> {
     own.dangerous_set_table_name(MIGRATIONS_TABLE);
     own.run(pool).await?;
     apalis_sqlite::SqliteStorage::<()>::migrations().run(pool).await?;
+    // Into the file itself, so that the log beside it begins small.
+    sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)").execute(pool).await?;
     Ok(())
 }

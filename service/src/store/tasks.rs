@@ -154,12 +154,15 @@ impl Store {
     /// SQLite's.
     pub async fn recover(&self) -> Result<Recovered> {
         let mut write = self.write(Durability::Synced).await?;
-        let leases = write.release_leases(None).await?;
+        let leases = write.release_leases().await?;
         // A node that was being proved is ready again; the attempt is spent. Its task is still there.
         let nodes = sqlx::query("UPDATE node SET state = 'ready' WHERE state = 'running'")
             .execute(write.connection())
             .await?
             .rows_affected();
+        sqlx::query("UPDATE job SET phase = NULL, phase_node = NULL WHERE phase IS NOT NULL")
+            .execute(write.connection())
+            .await?;
         sqlx::query("DELETE FROM Jobs WHERE job_type = $1 AND status IN ('Done', 'Killed')")
             .bind(QUEUE)
             .execute(write.connection())
@@ -169,13 +172,13 @@ impl Store {
         Ok(Recovered { leases, nodes })
     }
 
-    /// Gives up the leases of a worker that has ended.
+    /// Gives up every lease, because the worker that held them has ended.
     ///
     /// # Errors
     /// SQLite's.
-    pub async fn release_worker(&self, worker: &str) -> Result<u64> {
+    pub async fn release_leases(&self) -> Result<u64> {
         let mut write = self.write(Durability::Process).await?;
-        let leases = write.release_leases(Some(worker)).await?;
+        let leases = write.release_leases().await?;
         write.commit().await?;
         Ok(leases)
     }
@@ -248,14 +251,12 @@ impl Store {
 pub const PLANNING: i64 = -1;
 
 impl Write {
-    async fn release_leases(&mut self, worker: Option<&str>) -> Result<u64> {
+    async fn release_leases(&mut self) -> Result<u64> {
         let released = sqlx::query(
             "UPDATE Jobs SET status = 'Pending', lock_by = NULL, lock_at = NULL, done_at = NULL \
-             WHERE job_type = $1 AND status IN ('Queued', 'Running', 'Failed') \
-             AND ($2 IS NULL OR lock_by = $2)",
+             WHERE job_type = $1 AND status IN ('Queued', 'Running', 'Failed')",
         )
         .bind(QUEUE)
-        .bind(worker)
         .execute(self.connection())
         .await?;
         self.tasks = true;

@@ -6,7 +6,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::access::Limiter;
+use crate::access::{Limiter, folder_has_keys};
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::http::ApiError;
@@ -25,6 +25,8 @@ struct Inner {
     metrics: PrometheusHandle,
     streams: Arc<Semaphore>,
     limiter: Limiter,
+    /// Whether the data folder had no keys when the process began.
+    keyless: bool,
     shutdown: CancellationToken,
 }
 
@@ -41,7 +43,9 @@ impl AppState {
         let streams = Arc::new(Semaphore::new(config.server.max_streams));
         let limiter = Limiter::new(config.access.requests_per_second, config.access.burst);
         let engine = OnceLock::new();
-        let inner = Inner { config, engine, verifier, metrics, streams, limiter, shutdown };
+        let keyless = !folder_has_keys(&config.data.dir);
+        let inner =
+            Inner { config, engine, verifier, metrics, streams, limiter, keyless, shutdown };
         Self { inner: Arc::new(inner) }
     }
 
@@ -74,6 +78,12 @@ impl AppState {
     #[must_use]
     pub fn metrics(&self) -> &PrometheusHandle {
         &self.inner.metrics
+    }
+
+    /// Whether there were no keys when the process began. Once the engine is there, its records say what holds.
+    #[must_use]
+    pub fn began_without_keys(&self) -> bool {
+        self.inner.keyless
     }
 
     /// Counts requests.

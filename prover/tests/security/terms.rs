@@ -37,6 +37,9 @@ fn fri() -> FriConfig {
     }
 }
 
+/// One of the grinding sites among the parameters.
+type Site = fn(&mut FriConfig) -> &mut usize;
+
 /// Proofs of a circuit of 2^13 rows: one table, with lookups.
 fn circuit(fri: &FriConfig) -> ChildShape {
     circuit::shape_of(4, 13, fri).expect("fits")
@@ -177,7 +180,7 @@ fn keccak_comes_to_what_the_adapter_of_uni_stark_says() {
 
 #[test]
 fn grinding_at_each_site_moves_its_own_term_and_no_other() {
-    let sites: [(Term, fn(&mut FriConfig) -> &mut usize); 5] = [
+    let sites: [(Term, Site); 5] = [
         (Term::Batching, |fri| &mut fri.batch_pow_bits),
         (Term::Lookup, |fri| &mut fri.lookup_pow_bits),
         (Term::OutOfDomain, |fri| &mut fri.ood_pow_bits),

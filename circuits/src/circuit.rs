@@ -148,17 +148,27 @@ impl CircuitBuilder {
     }
 }
 
+/// The shape of the proofs of any circuit with this many public values and `2^log_height` rows: neither a
+/// circuit nor a commitment is needed for it.
+///
+/// # Errors
+/// As [`PreparedCircuit::prepare`].
+pub fn shape_of(
+    num_publics: usize,
+    log_height: usize,
+    fri: &FriConfig,
+) -> Result<ChildShape, CompileError> {
+    check_height("E", log_height, fri)?;
+    let preprocessed = Arc::new(RowMajorMatrix::new(vec![], arith::NUM_PREPROCESSED));
+    let air = LayerAir::Arith(ArithAir { publics: Publics::Scalars(num_publics), preprocessed });
+    ChildShape::batch(&[air], &[log_height], fri)
+}
+
 impl Circuit {
-    /// The shape of the proofs of this circuit once it is prepared: commits to nothing.
-    ///
-    /// # Errors
-    /// As [`PreparedCircuit::prepare`].
-    pub fn shape(&self, fri: &FriConfig) -> Result<ChildShape, CompileError> {
-        check_height("E", self.log_height, fri)?;
-        let preprocessed = Arc::new(RowMajorMatrix::new(vec![], arith::NUM_PREPROCESSED));
-        let publics = Publics::Scalars(self.publics.len());
-        let air = LayerAir::Arith(ArithAir { publics, preprocessed });
-        ChildShape::batch(&[air], &[self.log_height], fri)
+    /// Rows that are not padding.
+    #[must_use]
+    pub const fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Evaluates the circuit.

@@ -282,9 +282,7 @@ pub fn circuits(
 }
 
 /// Refuses what would cost too much, before any of it is spent.
-///
-/// Errors: refused parameters, or the first limit that is exceeded.
-pub fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), VerifyFailure> {
+fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), VerifyFailure> {
     spec.validate().map_err(|source| VerifyFailure::Parameters { source })?;
     for base in spec.bases() {
         let default = match base.program {

@@ -5,12 +5,17 @@
 //! circuit was built.
 
 use arbor_circuits::child::ChildShape;
-use arbor_circuits::circuit::{Circuit, CircuitBuilder, PreparedCircuit};
+use arbor_circuits::circuit::{Circuit, CircuitBuilder, PreparedCircuit, shape_of};
 use arbor_circuits::config::{F, FriConfig};
 use arbor_circuits::error::CompileError;
 use p3_field::{PrimeCharacteristicRing, PrimeField32};
 
 use crate::fri::min_log_height;
+
+/// a, b, n and the result.
+const NUM_PUBLICS: usize = 4;
+/// Length from which on the circuit of the next element has one row more.
+const REGULAR_FROM: u64 = 4;
 
 /// The circuit of a Fibonacci sequence of one length, with its key.
 pub struct FibonacciBase {
@@ -26,11 +31,16 @@ impl FibonacciBase {
         Ok(Self { circuit })
     }
 
-    /// Shape of the proofs, without committing to anything.
+    /// Shape of the proofs, without building a circuit of their size or committing to anything: from some
+    /// length on, every element takes one row more.
     ///
     /// Errors: as [`Self::prepare`].
     pub fn shape_of(n: u64, fri: &FriConfig) -> Result<ChildShape, CompileError> {
-        build(n, fri)?.shape(fri)
+        let short = build(n.min(REGULAR_FROM), fri)?;
+        let more = n.saturating_sub(REGULAR_FROM);
+        let rows = more.saturating_add(short.rows() as u64).checked_next_power_of_two();
+        let log_height = rows.map_or(u64::BITS, u64::ilog2) as usize;
+        shape_of(NUM_PUBLICS, log_height.max(min_log_height(fri)), fri)
     }
 
     /// The circuit with its key.
@@ -57,7 +67,7 @@ pub fn element(n: u64, a: u64, b: u64) -> u32 {
 /// One addition a row: `n` steps from (F(0), F(1)) to (F(n), F(n + 1)), less the addition that only
 /// the element after the last would need.
 fn build(n: u64, fri: &FriConfig) -> Result<Circuit, CompileError> {
-    let mut circuit = CircuitBuilder::new(4);
+    let mut circuit = CircuitBuilder::new(NUM_PUBLICS);
     let (a, b, n_var, result) =
         (circuit.public(0), circuit.public(1), circuit.public(2), circuit.public(3));
     let n_constant = circuit.constant(F::from_u64(n));

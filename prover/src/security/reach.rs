@@ -1,5 +1,7 @@
 //! Grinding and queries that take a job to a minimum of proven bits.
 
+use std::collections::HashSet;
+
 use arbor_circuits::config::FriConfig;
 
 use super::forecast::forecast;
@@ -9,6 +11,7 @@ use super::sizes::Sizes;
 use super::terms;
 use crate::error::ParamError;
 use crate::fri::{MAX_POW_BITS, MAX_QUERIES};
+use crate::params::BaseSpec;
 use crate::tree::{LeafSpec, ProofSpec};
 
 /// Times that parameters are raised before a job is given up. Raising those of one proof can make the proof
@@ -18,16 +21,29 @@ const ROUNDS: usize = 16;
 /// bits of grinding each time that it doubles.
 const MAX_MULTIPLICITY: usize = 32;
 
+/// Most distinct base computations below a proof whose parameters are raised: each is compiled for, before
+/// the job is taken on. A verifier derives no more keys by default.
+const MAX_DISTINCT: usize = 64;
+
 /// Raises grinding, and where that cannot help queries, until every proof of `spec` has `minimum` proven
 /// bits, by as little work as will do. Only rounds of which `may_raise` says so are touched, and none of
 /// a proof that is finished. A circuit that cannot be built is left for whoever builds it to refuse.
 ///
-/// Errors: [`ParamError::TooWeak`] with the round and the proof that bind.
+/// Errors: [`ParamError::TooWeak`] with the round and the proof that bind, or too many kinds of leaves.
 pub(crate) fn reach(
     mut spec: ProofSpec,
     minimum: u32,
     may_raise: &dyn Fn(Term) -> bool,
 ) -> Result<ProofSpec, ParamError> {
+    let distinct: HashSet<BaseSpec> =
+        spec.bases().into_iter().map(BaseSpec::without_inputs).collect();
+    if distinct.len() > MAX_DISTINCT {
+        return Err(ParamError::Refused {
+            parameter: "recursion.leaves (distinct sizes and parameters)".to_owned(),
+            value: distinct.len() as u64,
+            allowed: format!("at most {MAX_DISTINCT} with a preset that promises proven bits"),
+        });
+    }
     let mut weakest = None;
     for _ in 0..ROUNDS {
         let Ok(report) = forecast(&spec) else { return Ok(spec) };

@@ -82,6 +82,23 @@ fn a_job_that_cannot_have_the_bits_is_refused_with_what_binds() {
 }
 
 #[test]
+fn leaves_of_too_many_kinds_are_refused_before_any_is_compiled() {
+    let leaf = |n| arbor_prover::Leaf::Base(BaseJob::fibonacci(n, 0, 1));
+    let job = Job {
+        base: None,
+        recursion: arbor_prover::Recursion::Tree {
+            arity: 8,
+            depth: None,
+            leaves: Some((1_000_000..1_004_096).map(leaf).collect()),
+        },
+        ..chain_of(BaseJob::keccak(1, 1), 0, "proven-100")
+    };
+    let preset = Preset::named("proven-100").expect("embedded");
+    let error = job.resolve_any(&preset, Vec::new()).expect_err("too many");
+    assert!(matches!(error, ParamError::Refused { value: 4096, .. }), "{error}");
+}
+
+#[test]
 fn a_finished_proof_is_not_made_stronger() {
     let weak = spec(&chain_of(BaseJob::fibonacci(20, 0, 1), 1, "default"));
     let mut job = chain_of(BaseJob::fibonacci(20, 0, 1), 0, "proven-100");

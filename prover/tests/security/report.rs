@@ -83,6 +83,15 @@ fn the_forecast_is_the_report_of_the_circuits() {
 }
 
 #[test]
+fn the_forecast_knows_the_height_of_every_sequence() {
+    // Around the powers of two, where a row more is a table twice as tall.
+    for n in (0..8).chain(1000..1030) {
+        let spec = spec(&Job { base: Some(BaseJob::fibonacci(n, 0, 1)), ..small_chain(0) });
+        assert_eq!(security::forecast(&spec).expect("compiles"), prepared(&spec), "{n}");
+    }
+}
+
+#[test]
 fn a_file_has_the_report_of_its_job() {
     let spec = small_chain(2).resolve().expect("valid");
     let cache = Cache::new();

@@ -1,7 +1,7 @@
 //! Every round against a computation of its own, or against `p3-uni-stark`'s.
 
 use arbor_circuits::child::ChildShape;
-use arbor_circuits::circuit::CircuitBuilder;
+use arbor_circuits::circuit;
 use arbor_circuits::config::FriConfig;
 use arbor_circuits::layer::PreparedLayer;
 use arbor_circuits::tables::LayerAir;
@@ -37,12 +37,12 @@ fn fri() -> FriConfig {
     }
 }
 
-/// Proofs of a small circuit: one table, with lookups.
+/// One of the grinding sites among the parameters.
+type Site = fn(&mut FriConfig) -> &mut usize;
+
+/// Proofs of a circuit of 2^13 rows: one table, with lookups.
 fn circuit(fri: &FriConfig) -> ChildShape {
-    let mut builder = CircuitBuilder::new(4);
-    let (x, y) = (builder.public(0), builder.public(1));
-    builder.assert_eq(x, y);
-    builder.build(13).expect("two public values").shape(fri).expect("fits")
+    circuit::shape_of(4, 13, fri).expect("fits")
 }
 
 /// Tables of two heights in one proof.
@@ -180,7 +180,7 @@ fn keccak_comes_to_what_the_adapter_of_uni_stark_says() {
 
 #[test]
 fn grinding_at_each_site_moves_its_own_term_and_no_other() {
-    let sites: [(Term, fn(&mut FriConfig) -> &mut usize); 5] = [
+    let sites: [(Term, Site); 5] = [
         (Term::Batching, |fri| &mut fri.batch_pow_bits),
         (Term::Lookup, |fri| &mut fri.lookup_pow_bits),
         (Term::OutOfDomain, |fri| &mut fri.ood_pow_bits),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use arbor_prover::security::{self, Regime, Term, soundcalc};
 use arbor_prover::{
-    BaseJob, Job, LayerSecurity, Limits, ProofFile, Recursion, SecurityReport, VerifyFailure,
-    VerifyOptions, format, verify,
+    BaseJob, Cache, Job, LayerSecurity, Limits, ProofFile, Recursion, SecurityReport,
+    VerifyFailure, VerifyOptions, format, verify,
 };
 use clap::Args;
 
@@ -147,8 +147,8 @@ impl SecurityArgs {
 /// # Errors
 /// What is over a limit, or that the circuits cannot be built.
 pub(super) fn of_file(file: &ProofFile) -> Result<SecurityReport, CliError> {
-    verify::check_limits(&file.header.spec, &VerifyOptions::default())?;
-    Ok(security::forecast(&file.header.spec)?)
+    let prepared = verify::circuits(file, &VerifyOptions::default(), &Cache::new())?;
+    Ok(SecurityReport::of(&prepared))
 }
 
 /// Prints for people: the three figures, each proof, each round.

@@ -125,7 +125,7 @@ impl Cache {
         before: impl FnOnce(),
     ) -> Result<(Arc<PreparedLayer>, bool), CompileError> {
         let key = LayerKey::new(children, fri, min_log_height);
-        let made = self.layers.get_or_make(key, self.tick(), || {
+        let made = self.layers.get_or_make(&key, self.tick(), || {
             before();
             let layer = PreparedLayer::prepare(children.to_vec(), fri, min_log_height)?;
             self.prepared.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +143,7 @@ impl Cache {
         spec: &BaseSpec,
         before: impl FnOnce(),
     ) -> Result<(Arc<PreparedBase>, bool), CompileError> {
-        let made = self.bases.get_or_make(spec.without_inputs(), self.tick(), || {
+        let made = self.bases.get_or_make(&spec.without_inputs(), self.tick(), || {
             before();
             let base = PreparedBase::prepare(spec)?;
             let bytes = base_bytes(&base, spec);
@@ -199,7 +199,7 @@ impl<K, V> Default for Store<K, V> {
 impl<K: Clone + Eq + Hash, V: Send + Sync + 'static> Store<K, V> {
     fn get_or_make<E>(
         &self,
-        key: K,
+        key: &K,
         now: u64,
         make: impl FnOnce() -> Result<(V, u64), E>,
     ) -> Result<(Arc<V>, bool), E> {
@@ -217,7 +217,7 @@ impl<K: Clone + Eq + Hash, V: Send + Sync + 'static> Store<K, V> {
             }
             Err(error) => {
                 drop(value);
-                self.forget(&key, &slot);
+                self.forget(key, &slot);
                 Err(error)
             }
         }

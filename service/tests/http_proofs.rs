@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::server::Server;
 use common::{arbor, assert_code};
 use reqwest::header::HeaderMap;
@@ -283,6 +285,7 @@ async fn limits_of_verification_are_kept() {
     let slow = server.client().post(server.url() + "/v1/verifications").body(body).send();
     let slow = tokio::spawn(slow);
     send.send(Ok(b"hel".to_vec())).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(300)).await;
     let refused = loop {
         let response = post(b"hello".to_vec()).await.unwrap();
         if response.status() != StatusCode::OK {

@@ -93,11 +93,12 @@ impl<'a> EventStream<'a> {
                     self.failures = 0;
                     seen(&event);
                     // A job that was retried has final states in its past: the job itself decides.
-                    if event.state().is_some_and(|state| state.is_final()) && self.ready.is_empty()
+                    let ended = event.state().is_some_and(|state| state.is_final());
+                    if ended
+                        && self.ready.is_empty()
+                        && let Some(job) = self.finished().await?
                     {
-                        if let Some(job) = self.finished().await? {
-                            return Ok(job);
-                        }
+                        return Ok(job);
                     }
                 }
                 Ok(Next::End) => {

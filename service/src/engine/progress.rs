@@ -63,7 +63,7 @@ pub(super) async fn write(store: Store, times: Times, mut notes: mpsc::Unbounded
     let mut jobs: HashMap<JobId, (Instant, Option<Phase>)> = HashMap::new();
     loop {
         let due = jobs.values().filter(|(_, phase)| phase.is_some()).map(|(at, _)| *at).min();
-        let due = due.map_or_else(|| Instant::now() + Duration::from_secs(3600), |at| at);
+        let due = due.unwrap_or_else(|| Instant::now() + Duration::from_secs(3600));
         tokio::select! {
             note = notes.recv() => match note {
                 Some(Note { job, phase }) => {

@@ -44,7 +44,10 @@ impl Inner {
                 Begin::Go(begun) => (begun, false),
                 Begin::File(begun) => (begun, true),
                 Begin::Crashed => return Ok(()),
-                Begin::Stale => return Ok(self.stale()),
+                Begin::Stale => {
+                    self.stale();
+                    return Ok(());
+                }
             };
         tracing::Span::current().record("node", &begun.node);
         let Some(record) = self.store.job(job).await? else { return Ok(()) };

@@ -74,7 +74,10 @@ impl Inner {
         let begun = match self.store.begin_plan(job, round, attempts, now).await? {
             Begin::Go(begun) | Begin::File(begun) => begun,
             Begin::Crashed => return Ok(()),
-            Begin::Stale => return Ok(self.stale()),
+            Begin::Stale => {
+                self.stale();
+                return Ok(());
+            }
         };
         let Some(record) = self.store.job(job).await? else { return Ok(()) };
         match self.plan(&record, begun.seq, &running).await {

@@ -15,15 +15,15 @@ use crate::config::AccessConfig;
 const MAX_AGE: Duration = Duration::from_secs(600);
 
 /// Tells browsers which origins may use this server. No credentials of theirs are let through: a key is sent by
-/// the page itself.
-pub(super) fn layer(access: &AccessConfig) -> CorsLayer {
+/// the page itself. None where no other origin may: their questions are then answered like any other request.
+pub(super) fn layer(access: &AccessConfig) -> Option<CorsLayer> {
     let origins =
         access.cors_origins.iter().filter_map(|origin| HeaderValue::try_from(origin).ok());
     let origins: Vec<HeaderValue> = origins.collect();
     if origins.is_empty() {
-        return CorsLayer::new();
+        return None;
     }
-    CorsLayer::new()
+    let layer = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::HEAD, Method::POST, Method::DELETE])
         .allow_headers([
@@ -47,7 +47,8 @@ pub(super) fn layer(access: &AccessConfig) -> CorsLayer {
             HeaderName::from_static("preference-applied"),
             HeaderName::from_static("x-request-id"),
         ])
-        .max_age(MAX_AGE)
+        .max_age(MAX_AGE);
+    Some(layer)
 }
 
 /// Whether the page that sent a request is of an origin that may.

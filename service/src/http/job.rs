@@ -100,12 +100,14 @@ pub(super) async fn delete(
     Query::of(&uri, &[])?;
     let engine = state.engine()?.clone();
     if caller.is_restricted() || headers.contains_key(IF_MATCH) {
-        match engine.job(id).await.map_err(ApiError::from) {
+        let found = engine.job(id).await.map_err(ApiError::from);
+        // Another's job looks as if it were not there.
+        match found.and_then(|record| caller.own(id, record)) {
             Err(error) if error.kind() == ProblemKind::NoSuchJob => {
                 return Ok(StatusCode::NO_CONTENT);
             }
             found => {
-                let record = caller.own(id, found?)?;
+                let record = found?;
                 let tag = etag::of_revision(record.revision);
                 if etag::matches(&headers, IF_MATCH, &tag) == Some(false) {
                     let detail = format!("the job is {} now", record.state);

@@ -138,6 +138,7 @@ pub(super) async fn security_headers(request: Request, next: Next) -> Response {
 }
 
 /// The answer to a request whose handler panicked.
+#[expect(clippy::needless_pass_by_value, reason = "the layer that catches panics wants it so")]
 pub(super) fn panicked(payload: Box<dyn Any + Send>) -> Response {
     let text = payload
         .downcast_ref::<String>()

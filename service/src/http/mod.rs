@@ -53,7 +53,6 @@ pub use caller::Caller;
 pub use error::ApiError;
 
 /// Every route, behind every layer.
-#[must_use]
 pub fn router(state: AppState) -> Router {
     let (router, _) = routes().split_for_parts();
     router
@@ -67,7 +66,7 @@ pub fn router(state: AppState) -> Router {
         .layer(from_fn_with_state(state.clone(), layers::limit_time))
         .layer(from_fn_with_state(state.clone(), auth::guard))
         .layer(from_fn_with_state(state.clone(), origin::guard))
-        .layer(cors::layer(&state.config().access))
+        .layer(tower::util::option_layer(cors::layer(&state.config().access)))
         .layer(from_fn(layers::security_headers))
         .layer(from_fn(layers::observe))
         .with_state(state)

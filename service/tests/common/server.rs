@@ -36,6 +36,7 @@ impl Builder {
     }
 
     /// One more variable of its environment.
+    #[allow(clippy::needless_pass_by_value, reason = "reads better where it is called")]
     pub fn env(mut self, name: &str, value: impl ToString) -> Self {
         self.environment.push((name.to_owned(), value.to_string()));
         self
@@ -212,6 +213,8 @@ impl Server {
         self.kill();
         let (own, data, port) = (self.own.path(), &self.data, self.address.port());
         (self.child, self.address) = self.builder.spawn(own, data, port);
+        // Connections to the process that is gone are of no use any more.
+        self.client = Client::builder().timeout(JOB).build().expect("a client");
         self.wait_ready();
     }
 

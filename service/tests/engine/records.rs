@@ -133,7 +133,7 @@ async fn records_of_the_first_schema_are_brought_up_to_date() {
     assert_eq!(page.jobs.len(), 2);
     let waiting = page.jobs[0].id;
     assert_eq!(page.jobs[1].state, JobState::Succeeded);
-    assert_eq!(engine.nodes(page.jobs[1].id).await.unwrap().len(), 2);
+    assert_eq!(engine.nodes(page.jobs[1].id).await.unwrap().len(), 4);
     all_events(&engine, page.jobs[1].id).await;
     // The one that waited goes on.
     succeeded(&engine, waiting).await;

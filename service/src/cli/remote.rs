@@ -23,7 +23,7 @@ pub struct ServerArg {
     /// The server
     #[arg(long, value_name = "URL", env = "ARBOR_SERVER", default_value = DEFAULT_SERVER)]
     server: String,
-    /// An API key of the server: arbor_<id>_<secret>. On the command line other users of this machine can
+    /// An API key of the server: `arbor_ID_SECRET`. On the command line other users of this machine can
     /// see it: better set the variable
     #[arg(long, value_name = "KEY", env = "ARBOR_API_KEY", hide_env_values = true)]
     api_key: Option<KeyText>,

@@ -9,6 +9,7 @@ mod wake;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use apalis::prelude::{
@@ -26,6 +27,11 @@ use wake::Wake;
 const RESTART: Duration = Duration::from_millis(500);
 /// The same when one after the other fails.
 const LONGEST_RESTART: Duration = Duration::from_secs(5);
+
+/// How often a worker that stops is looked at.
+const LOOK: Duration = Duration::from_millis(50);
+/// Looks at a worker without a task after which it has ended.
+const QUIET_LOOKS: u32 = 10;
 
 /// What is done with a task. An error says that the records could not be written: the task is begun again.
 pub trait Handler: Send + Sync + 'static {
@@ -96,10 +102,12 @@ async fn work<H: Handler>(
         .with_config(lease)
         .poll_with_stream(Wake::new(store.pushed()));
     let context = WorkerContext::new(name);
+    let busy = Arc::new(Busy::default());
     let worker = WorkerBuilder::new(&context)
         .backend(backend)
         .concurrency(config.concurrent_nodes.max(1))
         .data(handler)
+        .data(Arc::clone(&busy))
         .build(handle::<H>);
     let stopped = async {
         stop.cancelled().await;
@@ -107,7 +115,7 @@ async fn work<H: Handler>(
         while context.stop().is_err() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        std::future::pending::<()>().await;
+        busy.quiet().await;
     };
     tokio::select! {
         ended = worker.run() => Ok(ended?),
@@ -115,7 +123,44 @@ async fn work<H: Handler>(
     }
 }
 
-async fn handle<H: Handler>(task: Task, handler: Data<Arc<H>>) -> Result<(), BoxDynError> {
+/// Tasks that are being done.
+///
+/// A worker that is told to stop just when it takes a task may wait for ever for the end of that task, which
+/// never began. When nothing has been done for a while there is nothing to wait for.
+#[derive(Debug, Default)]
+struct Busy(AtomicUsize);
+
+/// Counts one task as long as it is being done.
+struct OneTask<'a>(&'a Busy);
+
+impl Busy {
+    fn one(&self) -> OneTask<'_> {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        OneTask(self)
+    }
+
+    /// Returns when nothing has been done for a while.
+    async fn quiet(&self) {
+        let mut idle = 0;
+        while idle < QUIET_LOOKS {
+            tokio::time::sleep(LOOK).await;
+            idle = if self.0.load(Ordering::Acquire) == 0 { idle + 1 } else { 0 };
+        }
+    }
+}
+
+impl Drop for OneTask<'_> {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+async fn handle<H: Handler>(
+    task: Task,
+    handler: Data<Arc<H>>,
+    busy: Data<Arc<Busy>>,
+) -> Result<(), BoxDynError> {
+    let _one = busy.one();
     let result = Arc::clone(&handler).handle(task).await;
     if result.is_err() {
         // The task is taken again at once; the disk needs a moment.

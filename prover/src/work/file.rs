@@ -39,105 +39,55 @@ impl Work {
         if node == self.root() {
             return self.file(proof, cache, observer).map(Some);
         }
-        let Some((spec, results)) = self.alone(node) else {
-            return Ok(None);
-        };
+        let (spec, finished) = self.alone(node);
         if spec.validate().is_err() {
             return Ok(None);
         }
-        let finished = self.finished_results(node);
         let alone = Self::plan(&spec, &finished, cache, observer)?;
-        debug_assert_eq!(alone.results, results);
         if !self.same_root(node, &alone) {
             return Ok(None);
         }
         alone.file(proof, cache, observer).map(Some)
     }
 
-    /// What the node would be by itself, and what its bases come to.
-    fn alone(&self, node: usize) -> Option<(ProofSpec, Vec<Option<u32>>)> {
-        match &self.spec {
+    /// What the node would be by itself, and what the bases of the finished proofs in it come to.
+    fn alone(&self, node: usize) -> (ProofSpec, Vec<Vec<Option<u32>>>) {
+        let tree = match &self.spec {
+            ProofSpec::Tree(tree) => tree,
             ProofSpec::Chain(chain) => {
                 let last_fri = *chain.fri_of(node.max(1));
                 let spec = ChainSpec { layers: node, last_fri, ..chain.clone() };
-                Some((ProofSpec::Chain(spec), self.results.clone()))
+                return (ProofSpec::Chain(spec), Vec::new());
             }
-            ProofSpec::Tree(tree) => {
-                let results = self.results_by_leaf(tree);
-                match tree.leaves.get(node) {
-                    Some(LeafSpec::Base(base)) => {
-                        let fri = base.fri;
-                        let spec = ChainSpec {
-                            base: base.clone(),
-                            layers: 0,
-                            layer_fri: fri,
-                            last_fri: fri,
-                        };
-                        Some((ProofSpec::Chain(spec), results[node].clone()))
-                    }
-                    Some(LeafSpec::Proof(proof)) => {
-                        Some(((**proof).clone(), results[node].clone()))
-                    }
-                    None => {
-                        let leaves = self.leaves_below(node);
-                        let spec = TreeSpec {
-                            leaves: leaves.iter().map(|&leaf| tree.leaves[leaf].clone()).collect(),
-                            last_fri: tree.layer_fri,
-                            ..tree.clone()
-                        };
-                        let results = leaves.iter().flat_map(|&leaf| results[leaf].clone());
-                        Some((ProofSpec::Tree(spec), results.collect()))
-                    }
-                }
+        };
+        let results = results_by_leaf(tree, &self.results);
+        match tree.leaves.get(node) {
+            Some(LeafSpec::Base(base)) => {
+                let (layer_fri, last_fri) = (base.fri, base.fri);
+                let spec = ChainSpec { base: base.clone(), layers: 0, layer_fri, last_fri };
+                (ProofSpec::Chain(spec), Vec::new())
             }
-        }
-    }
-
-    /// Results of the finished proofs that a node by itself would have among its leaves.
-    fn finished_results(&self, node: usize) -> Vec<Vec<Option<u32>>> {
-        let ProofSpec::Tree(tree) = &self.spec else {
-            return Vec::new();
-        };
-        if node < tree.leaves.len() {
-            return self.finished_inside(node, tree);
-        }
-        let results = self.results_by_leaf(tree);
-        let leaves = self.leaves_below(node).into_iter();
-        let finished = leaves.filter(|&leaf| matches!(tree.leaves[leaf], LeafSpec::Proof(_)));
-        finished.map(|leaf| results[leaf].clone()).collect()
-    }
-
-    /// As [`Self::finished_results`] of a leaf that is itself a tree over finished proofs.
-    fn finished_inside(&self, node: usize, tree: &TreeSpec) -> Vec<Vec<Option<u32>>> {
-        let LeafSpec::Proof(proof) = &tree.leaves[node] else {
-            return Vec::new();
-        };
-        let ProofSpec::Tree(inner) = proof.as_ref() else {
-            return Vec::new();
-        };
-        let mut results = self.results_by_leaf(tree)[node].clone().into_iter();
-        let mut finished = Vec::new();
-        for leaf in &inner.leaves {
-            let own: Vec<Option<u32>> = match leaf {
-                LeafSpec::Base(_) => results.by_ref().take(1).collect(),
-                LeafSpec::Proof(proof) => results.by_ref().take(proof.num_leaves()).collect(),
-            };
-            if matches!(leaf, LeafSpec::Proof(_)) {
-                finished.push(own);
+            Some(LeafSpec::Proof(proof)) => {
+                let inside = match proof.as_ref() {
+                    ProofSpec::Chain(_) => Vec::new(),
+                    ProofSpec::Tree(inner) => {
+                        finished_only(inner, results_by_leaf(inner, &results[node]))
+                    }
+                };
+                ((**proof).clone(), inside)
+            }
+            None => {
+                let below = self.leaves_below(node);
+                let spec = TreeSpec {
+                    leaves: below.iter().map(|&leaf| tree.leaves[leaf].clone()).collect(),
+                    last_fri: tree.layer_fri,
+                    ..tree.clone()
+                };
+                let results = below.iter().map(|&leaf| results[leaf].clone()).collect();
+                let finished = finished_only(&spec, results);
+                (ProofSpec::Tree(spec), finished)
             }
         }
-        finished
-    }
-
-    fn results_by_leaf(&self, tree: &TreeSpec) -> Vec<Vec<Option<u32>>> {
-        let mut results = self.results.iter().copied();
-        let leaves = tree.leaves.iter();
-        leaves
-            .map(|leaf| match leaf {
-                LeafSpec::Base(_) => results.by_ref().take(1).collect(),
-                LeafSpec::Proof(proof) => results.by_ref().take(proof.num_leaves()).collect(),
-            })
-            .collect()
     }
 
     /// Leaves below a node, in order.
@@ -161,4 +111,22 @@ impl Work {
             _ => true,
         }
     }
+}
+
+/// What the bases below each leaf come to, from the results of all bases in order.
+fn results_by_leaf(tree: &TreeSpec, results: &[Option<u32>]) -> Vec<Vec<Option<u32>>> {
+    let mut results = results.iter().copied();
+    let leaves = tree.leaves.iter();
+    leaves
+        .map(|leaf| match leaf {
+            LeafSpec::Base(_) => results.by_ref().take(1).collect(),
+            LeafSpec::Proof(proof) => results.by_ref().take(proof.num_leaves()).collect(),
+        })
+        .collect()
+}
+
+/// Those of the leaves that are finished proofs.
+fn finished_only(tree: &TreeSpec, results: Vec<Vec<Option<u32>>>) -> Vec<Vec<Option<u32>>> {
+    let leaves = tree.leaves.iter().zip(results);
+    leaves.filter(|(leaf, _)| matches!(leaf, LeafSpec::Proof(_))).map(|(_, own)| own).collect()
 }

@@ -19,8 +19,8 @@ const EMBEDDED: [(&str, &str); 5] = [
     ("insecure-test", include_str!("../../configs/presets/insecure-test.toml")),
 ];
 
-/// Presets `proven-N` that there are: `proven-100` with other queries.
-const PROVEN: RangeInclusive<u32> = 60..=110;
+/// N of the presets `proven-N`: `proven-100` with other queries.
+pub const PROVEN: RangeInclusive<u32> = 60..=110;
 /// The preset that they are made from.
 const PROVEN_TEMPLATE: &str = "proven-100";
 /// Multiplicity of the Johnson regime for which `proven-N` chooses its queries: the least there is, which

@@ -54,10 +54,29 @@ fn references_resolve_and_operations_have_names_of_their_own() {
         let pointer = reference.as_str().unwrap().strip_prefix('#').unwrap();
         assert!(document.pointer(pointer).is_some(), "{reference}");
     }
-    let mut names = Vec::new();
-    all(&document["paths"], "operationId", &mut names);
-    let distinct: BTreeSet<_> = names.iter().map(|name| name.as_str().unwrap()).collect();
+    let operations = document["paths"].as_object().unwrap().values();
+    let operations = operations.flat_map(|item| item.as_object().unwrap().values());
+    let names: Vec<_> =
+        operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    let distinct: BTreeSet<_> = names.iter().copied().collect();
     assert_eq!(names.len(), distinct.len(), "{names:?}");
+
+    let mut links = Vec::new();
+    all(&document["paths"], "links", &mut links);
+    let links = links.into_iter().flat_map(|links| links.as_object().unwrap().values());
+    let to: BTreeSet<_> = links.map(|link| link["operationId"].as_str().unwrap()).collect();
+    assert_eq!(to.len(), 9, "{to:?}");
+    assert!(to.is_subset(&distinct), "{to:?}");
+}
+
+#[test]
+fn nothing_that_is_read_may_be_null() {
+    let document = described();
+    let job = serde_json::to_string(&document["components"]["schemas"]["Job"]).unwrap();
+    let fri = serde_json::to_string(&document["components"]["schemas"]["FriOverrides"]).unwrap();
+    assert!(!job.contains("\"null\"") && !fri.contains("\"null\""), "{job} {fri}");
+    let read = serde_json::from_str::<arbor_prover::Job>(r#"{"base":null}"#);
+    assert!(read.is_err(), "null is taken");
 }
 
 #[test]

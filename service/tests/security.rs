@@ -33,6 +33,16 @@ fn flags_presets_and_trees_are_those_of_prove() {
 }
 
 #[test]
+fn without_a_program_it_is_keccak_and_says_so() {
+    let output = arbor(words("security --json"));
+    let note = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(note.contains("note: of keccak"), "{note}");
+    assert_eq!(json(&output), json(&arbor(words("security keccak --json"))));
+    let soundcalc = stdout(&arbor(words("security --soundcalc")));
+    assert_eq!(soundcalc, stdout(&arbor(words("security keccak --soundcalc"))));
+}
+
+#[test]
 fn a_file_has_the_figures_of_its_job() {
     let file = Proved::get().file().display().to_string();
     let job = "security fibonacci -n 5 --layers 1 --preset insecure-test --json";

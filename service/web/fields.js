@@ -119,13 +119,16 @@ export function readLabels(form) {
   return Object.keys(labels).length ? labels : undefined;
 }
 
-/** The control that a field of an error belongs to: the field itself, or the nearest around or within it. */
+/**
+ * The control that a field of an error belongs to: the field itself, or the nearest around or within it. Those in
+ * a part that is folded up count, those that do not belong to the choices do not.
+ */
 export function controlOf(form, name) {
-  const named = [...form.elements].filter((control) => control.name && control.offsetParent !== null);
-  const all = [...form.elements].filter((control) => control.name);
+  const all = [...form.elements].filter((control) => control.name && !control.closest('[hidden]'));
+  const named = all.filter((control) => control.offsetParent !== null);
   for (const controls of [named, all]) {
     const exact = controls.find((control) => control.name === name);
-    const around = controls.find((control) => name.startsWith(`${control.name}.`));
+    const around = controls.find((control) => name.startsWith(`${control.name}.`) || name.startsWith(`${control.name}[`));
     const within = controls.find((control) => control.name.startsWith(`${name}.`) || control.name.endsWith(`.${name}`));
     if (exact ?? around ?? within) return exact ?? around ?? within;
   }

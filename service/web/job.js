@@ -7,7 +7,7 @@ import { failure } from './failure.js';
 import { ago, bytes, count, moment, shortId, time } from './format.js';
 import { write } from './json.js';
 import { JobModel, expectedNodes } from './model.js';
-import { startFrom } from './new.js';
+import { startFrom, startFromLeaves } from './new.js';
 import { securityTable } from './security.js';
 import { statementView } from './statement.js';
 import { nodeTable, timingBars } from './timings.js';
@@ -252,6 +252,7 @@ class JobView {
       canRetry && button('Retry', () => this.act(() => retryJob(this.id), 'The job was not retried'), job.proof ? null : 'primary'),
       !over && job.state !== 'cancelling' && button('Cancel', () => this.act(() => deleteJob(this.id), 'The job was not cancelled'), 'danger'),
       h('a', { class: 'button', href: '#/new', onclick: () => startFrom(job.job) }, 'Use as template'),
+      job.proof && h('a', { class: 'button', href: '#/new', onclick: () => startFromLeaves([this.id]) }, 'Use as leaf'),
       over && h('a', { class: 'button', href: `#/compare/${this.id}` }, 'Compare'),
     ];
   }

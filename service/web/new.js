@@ -7,6 +7,7 @@ import {
   showFault, whole,
 } from './fields.js';
 import { write } from './json.js';
+import { FIELD as LEAVES, HINT as LEAVES_HINT, readLeaves, writeLeaves } from './leaves.js';
 import { failure } from './failure.js';
 import { planPanel } from './plan.js';
 import { sentence } from './words.js';
@@ -18,6 +19,11 @@ let template = null;
 /** The next form begins with the parameters of `job`. */
 export function startFrom(job) {
   template = job;
+}
+
+/** The next form begins with a tree over the proofs of finished jobs, which `ids` are the first of. */
+export function startFromLeaves(ids) {
+  template = { recursion: { mode: 'tree', arity: 2, leaves: ids.map((job) => ({ job })) } };
 }
 
 export const title = 'New job';
@@ -61,7 +67,7 @@ export async function show(main, _parameters, signal) {
       return job;
     } catch (error) {
       if (signal.aborted || mine !== round) return null;
-      const shown = error.field && showFault(form, error.field, complaint(error));
+      const shown = error.field && showFault(form, placeOf(form, error.field), complaint(error));
       panel.refused(shown ? 'A field needs another value.' : complaint(error), error);
       return null;
     }
@@ -91,7 +97,8 @@ export async function show(main, _parameters, signal) {
       announce('The job was submitted.');
       location.hash = `#/jobs/${id}`;
     } catch (error) {
-      if (error.field && showFault(form, error.field, complaint(error))) controlOf(form, error.field).focus();
+      const place = error.field && placeOf(form, error.field);
+      if (place && showFault(form, place, complaint(error))) controlOf(form, place).focus();
       else put(problem, failure(error, 'The job was not submitted'));
     } finally {
       button.disabled = false;
@@ -100,9 +107,12 @@ export async function show(main, _parameters, signal) {
   look_(true);
 }
 
+/** The field to show a mistake at: what is wrong with the base of a leaf is wrong in the list of leaves. */
+const placeOf = (form, field) => (field.startsWith('base.') && !controlOf(form, field) ? LEAVES : field);
+
 /** What an error says. Beside a field, the field's own name in front says nothing. */
 const complaint = ({ message, field }) =>
-  sentence(field && message.startsWith(`${field} = `) ? message.slice(field.length + 3) : message);
+  sentence([' = ', ': '].reduce((said, mark) => (field && said.startsWith(field + mark) ? said.slice(field.length + mark.length) : said), message));
 
 function choice(name, value, label, what, checked) {
   return h('label', { class: 'choice' },
@@ -112,7 +122,7 @@ function choice(name, value, label, what, checked) {
 function build(presets, panel) {
   const option = ({ name }) => h('option', { value: name, selected: name === 'default' }, name);
   const fields = h('div', { class: 'stack' },
-    h('fieldset', { class: 'card' },
+    h('fieldset', { class: 'card', 'data-when': 'base' },
       h('legend', { class: 'unseen' }, 'Computation'),
       h('h2', { 'aria-hidden': 'true' }, 'Computation'),
       h('div', { class: 'choices' },
@@ -133,9 +143,16 @@ function build(presets, panel) {
         choice('recursion.mode', 'tree', 'Tree', 'layers that merge several proofs', false)),
       h('div', { class: 'fields', 'data-when': 'chain' },
         field('recursion.layers', 'Layers', whole('3'), { hint: '0 is the base proof alone' })),
-      h('div', { class: 'fields', 'data-when': 'tree', hidden: true },
-        field('recursion.arity', 'Arity', whole('2'), { hint: 'proofs that one layer merges' }),
-        field('recursion.depth', 'Depth', whole('2'), { hint: 'levels of merging' }))),
+      h('div', { class: 'stack', 'data-when': 'tree', hidden: true },
+        h('div', { class: 'choices', role: 'group', 'aria-label': 'Leaves' },
+          choice('leaves', 'alike', 'Leaves alike', 'all made from the computation above', true),
+          choice('leaves', 'listed', 'Leaves listed', 'each its own, finished jobs among them', false)),
+        h('div', { class: 'fields' },
+          field('recursion.arity', 'Arity', whole('2'), { hint: 'proofs that one layer merges' }),
+          h('div', { 'data-when': 'alike' }, field('recursion.depth', 'Depth', whole('2'), { hint: 'levels of merging' })),
+          h('div', { class: 'wide', 'data-when': 'listed', hidden: true },
+            field(LEAVES, 'Leaves', h('textarea', { rows: 5, placeholder: 'fibonacci 1000\nkeccak 10 seed 3', spellcheck: 'false', autocapitalize: 'none' }),
+              { hint: LEAVES_HINT, wide: true }))))),
     h('fieldset', { class: 'card' },
       h('legend', { class: 'unseen' }, 'Parameters'),
       h('h2', { 'aria-hidden': 'true' }, 'Parameters'),
@@ -146,12 +163,16 @@ function build(presets, panel) {
         h('p', { class: 'hint' }, 'What is left empty has the value of the preset, shown in grey.'),
         friMatrix()),
       h('details', {},
-        h('summary', {}, 'Priority, deadline, labels'),
+        h('summary', {}, 'Priority, deadline, labels, webhook'),
         h('div', { class: 'fields' },
           field('priority', 'Priority', whole('', '0'), { hint: 'higher runs first' }),
           field('deadline_s', 'Deadline in seconds', whole('', 'none'), { hint: 'after which it is not wanted' }),
           field('labels', 'Labels', h('textarea', { rows: 2, placeholder: 'name=value', spellcheck: 'false' }),
-            { hint: 'one name=value a line', wide: true })))),
+            { hint: 'one name=value a line', wide: true }),
+          field('webhook.url', 'Webhook', h('input', { type: 'url', placeholder: 'https://', autocomplete: 'off', spellcheck: 'false' }),
+            { hint: 'a receiver of signed messages about the job', wide: true }),
+          field('webhook.events', 'Messages', h('select', {},
+            h('option', { value: 'end' }, 'when it has ended'), h('option', { value: 'state' }, 'with every state')))))),
     h('details', { class: 'card' },
       h('summary', {}, 'The request as JSON'),
       h('p', { class: 'hint' }, 'The body of POST /v1/jobs.'),
@@ -162,13 +183,18 @@ function build(presets, panel) {
       h('button', { class: 'primary big', type: 'submit' }, 'Submit job')));
 }
 
+/** What the form makes, and of which kind the leaves are: a chain's are alike. */
+function chosen(form) {
+  const mode = form.elements['recursion.mode'].value;
+  const leaves = mode === 'tree' ? form.elements.leaves.value : 'alike';
+  return { program: form.elements['base.program'].value, mode, leaves };
+}
+
 /** Shows the fields that belong to the choices, and the preset's values. */
 function adapt(form, preset) {
-  const program = form.elements['base.program'].value;
-  const mode = form.elements['recursion.mode'].value;
-  for (const part of form.querySelectorAll('[data-when]')) {
-    part.hidden = ![program, mode].includes(part.dataset.when);
-  }
+  const { program, mode, leaves } = chosen(form);
+  const shown = [program, mode, leaves, leaves === 'alike' && 'base'];
+  for (const part of form.querySelectorAll('[data-when]')) part.hidden = !shown.includes(part.dataset.when);
   const hint = form.elements.preset.parentElement.querySelector('.hint');
   text(hint, preset.description);
   friPlaceholders(form, preset, program, mode === 'tree');
@@ -176,29 +202,44 @@ function adapt(form, preset) {
 
 /** The job that the form asks for. */
 function read(form) {
-  const program = form.elements['base.program'].value;
-  const mode = form.elements['recursion.mode'].value;
-  const base = program === 'keccak'
-    ? { program, num_hashes: needWhole(form, 'base.num_hashes'), seed: needWhole(form, 'base.seed') }
-    : { program, n: needWhole(form, 'base.n'), a: needWhole(form, 'base.a'), b: needWhole(form, 'base.b') };
-  const recursion = mode === 'chain'
-    ? { mode, layers: needWhole(form, 'recursion.layers') }
-    : { mode, arity: needWhole(form, 'recursion.arity'), depth: needWhole(form, 'recursion.depth') };
-  base.fri = readFri(form, 'base.fri');
+  const { leaves } = chosen(form);
   const last = readFri(form, 'final.fri');
-  return {
-    base,
-    recursion,
+  const url = form.elements['webhook.url'].value.trim();
+  const job = {
+    base: leaves === 'listed' ? undefined : readBase(form),
+    recursion: readRecursion(form),
     preset: form.elements.preset.value,
     fri: readFri(form, 'fri'),
     final: last && { fri: last },
     priority: readWhole(form, 'priority'),
     deadline_s: readWhole(form, 'deadline_s'),
     labels: readLabels(form),
+    webhook: url ? { url, events: form.elements['webhook.events'].value } : undefined,
   };
+  const fri = readFri(form, 'base.fri');
+  if (fri && job.base) job.base.fri = fri;
+  // Parameters of base proofs are given with each leaf; only computations have some.
+  if (fri && !job.base) job.recursion.leaves = job.recursion.leaves.map((leaf) => (leaf.program ? { ...leaf, fri } : leaf));
+  return job;
 }
 
-/** Puts a job into the form. Leaves that are not made from one base have no place in it. */
+function readBase(form) {
+  const { program } = chosen(form);
+  return program === 'keccak'
+    ? { program, num_hashes: needWhole(form, 'base.num_hashes'), seed: needWhole(form, 'base.seed') }
+    : { program, n: needWhole(form, 'base.n'), a: needWhole(form, 'base.a'), b: needWhole(form, 'base.b') };
+}
+
+function readRecursion(form) {
+  const { mode, leaves } = chosen(form);
+  if (mode === 'chain') return { mode, layers: needWhole(form, 'recursion.layers') };
+  const arity = needWhole(form, 'recursion.arity');
+  return leaves === 'listed'
+    ? { mode, arity, leaves: readLeaves(form.elements[LEAVES].value) }
+    : { mode, arity, depth: needWhole(form, 'recursion.depth') };
+}
+
+/** Puts a job into the form. */
 function fillIn(form, job) {
   const set = (name, value) => {
     const control = form.elements[name];
@@ -210,7 +251,17 @@ function fillIn(form, job) {
   for (const [path, fri] of [['fri', job.fri], ['base.fri', job.base?.fri], ['final.fri', job.final?.fri]]) {
     for (const [name, value] of Object.entries(fri ?? {})) set(`${path}.${name}`, value);
   }
+  const { leaves } = job.recursion ?? {};
+  if (leaves) {
+    set('leaves', 'listed');
+    set(LEAVES, writeLeaves(leaves));
+    // The form has one place for the parameters of all base proofs.
+    const common = leaves.find((leaf) => Object.keys(leaf.fri ?? {}).length)?.fri;
+    for (const [name, value] of Object.entries(common ?? {})) set(`base.fri.${name}`, value);
+  }
   set('preset', job.preset);
+  set('webhook.url', job.webhook?.url);
+  set('webhook.events', job.webhook?.events);
   set('priority', job.priority || undefined);
   set('deadline_s', job.deadline_s);
   set('labels', Object.entries(job.labels ?? {}).map(([name, value]) => `${name}=${value}`).join('\n'));

@@ -2,11 +2,13 @@
 //!
 //! Times are milliseconds since 1970, UTC.
 
+mod event;
 mod job;
 mod problem;
 mod proof;
 mod server;
 
+pub use event::StreamEvent;
 pub use job::{
     DeliveryList, JobList, JobView, Links, Plan, PlanNode, Progress, TreeNode, TreeView,
 };

@@ -36,8 +36,8 @@ const ROUNDS: [(Term, &str); 7] = [
 /// counts. SECURITY.md says what all of them rest on.
 #[derive(Debug, Args)]
 pub struct SecurityArgs {
-    /// keccak, fibonacci, or a proof file
-    #[arg(value_name = "PROGRAM|FILE", required_unless_present = "job")]
+    /// keccak, fibonacci, or a proof file [default: keccak]
+    #[arg(value_name = "PROGRAM|FILE")]
     what: Option<PathBuf>,
     /// Keccak permutations [default: 4], or the index of the Fibonacci element [default: 100]
     #[arg(short, value_name = "N")]
@@ -112,10 +112,12 @@ impl SecurityArgs {
     fn job(&self, program: Option<ProgramName>) -> Result<Job, CliError> {
         let mut job = match (&self.job, program) {
             (Some(path), _) => read_job(path)?,
-            (None, Some(program)) => Job::chain(default_base(program), DEFAULT_LAYERS),
-            (None, None) => {
-                let why = "what the proof proves, unless --job FILE.json says so";
-                return Err(CliError::Missing { flag: "keccak|fibonacci", why });
+            (None, program) => {
+                if program.is_none() {
+                    eprintln!("note: of keccak; name a program or a proof file for others");
+                }
+                let program = program.unwrap_or(ProgramName::Keccak);
+                Job::chain(default_base(program), DEFAULT_LAYERS)
             }
         };
         if let Some(program) = program

@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(100);
         ("after" = Option<i64>, Query, description = "The same for clients that cannot set headers"),
     ),
     responses(
-        (status = 200, description = "The events", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "The events", body = crate::api::StreamEvent, content_type = "text/event-stream"),
         (status = 204, description = "The job has ended and every event is known"),
         (status = 404, description = "No such job", body = crate::api::Problem, content_type = "application/problem+json"),
         (status = 503, description = "Too many streams", body = crate::api::Problem, content_type = "application/problem+json"),

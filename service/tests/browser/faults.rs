@@ -1,5 +1,7 @@
 //! What the page says when something goes wrong.
 
+use std::fs;
+
 use crate::driver::Browser;
 use crate::proxy::{Fault, Proxy};
 use crate::server;
@@ -12,7 +14,7 @@ async fn a_job_whose_deadline_passes_says_so_in_words_and_offers_a_retry() {
     browser.go(&format!("{}/#/new", server.url())).await;
     browser.fill("[name='recursion.layers']", "60").await;
     browser.click("[name=preset] option[value=insecure-test]").await;
-    browser.press("Priority, deadline, labels").await;
+    browser.press("Priority, deadline, labels, webhook").await;
     browser.fill("[name=deadline_s]", "1").await;
     browser.fill("[name=labels]", "run=late").await;
     browser.press("Submit job").await;
@@ -23,6 +25,39 @@ async fn a_job_whose_deadline_passes_says_so_in_words_and_offers_a_retry() {
     assert!(browser.text("main .head").await.contains("Retry"));
     assert_eq!(browser.run("return document.querySelectorAll('.map .running').length").await, 0);
     browser.picture("job-expired").await;
+    browser.assert_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn a_job_that_fails_says_why_and_a_retry_finishes_it() {
+    let server = server();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/new", server.url())).await;
+    browser.fill("[name='recursion.layers']", "1").await;
+    browser.click("[name=preset] option[value=insecure-test]").await;
+    browser
+        .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+        .await;
+    // A file where the folder was: no proof can be stored.
+    let blobs = server.data_dir().join("blobs");
+    let away = blobs.with_extension("away");
+    fs::rename(&blobs, &away).expect("the folder goes");
+    fs::write(&blobs, b"").expect("a file comes");
+    browser.press("Submit job").await;
+    browser.until("document.querySelector('main .badge.failed')").await;
+    let note = browser.text(".note.bad[role=alert]").await;
+    assert!(note.contains("The proof store could not be read or written."), "{note}");
+    assert!(note.contains("It was node 0/0."), "{note}");
+    assert!(note.contains("A retry may help"), "{note}");
+    browser.until("document.querySelector('.map .node.failed')").await;
+    browser.picture("job-failed").await;
+
+    fs::remove_file(&blobs).expect("the file goes");
+    fs::rename(&away, &blobs).expect("the folder comes back");
+    browser.press("Retry").await;
+    browser.until("document.querySelector('main .badge.succeeded')").await;
+    assert_eq!(browser.run("return document.querySelectorAll('.note.bad').length").await, 0);
     browser.assert_quiet().await;
 }
 

@@ -14,7 +14,7 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
     browser
         .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
         .await;
-    for summary in ["FRI parameters", "Priority, deadline, labels"] {
+    for summary in ["FRI parameters", "Priority, deadline, labels, webhook"] {
         browser.press(summary).await;
     }
     for (field, value, says) in [
@@ -31,6 +31,8 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
         ("deadline_s", "99999999", "604800"),
         ("labels", "nonsense", "write name=value"),
         ("labels", "a b=c", "A label's name is 1 to 64"),
+        ("webhook.url", "http://example.com/", "Not https"),
+        ("webhook.url", "https://192.168.0.1/", "not one of the open internet"),
     ] {
         let selector = format!("[name='{field}']");
         let before = format!("return document.querySelector({}).value", json!(selector));
@@ -61,6 +63,41 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
     browser.until("document.querySelector('[aria-invalid]')").await;
     browser.picture("form-mistake").await;
     assert_eq!(server.get_json("/v1/jobs").await["jobs"], json!([]), "nothing was submitted");
+    browser.assert_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn mistakes_in_listed_leaves_are_told_with_their_line() {
+    let server = server();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/new", server.url())).await;
+    browser.click("[name='recursion.mode'][value=tree]").await;
+    browser.click("[name='leaves'][value=listed]").await;
+    browser
+        .until("document.querySelector('[name=\"base.num_hashes\"]').offsetParent === null")
+        .await;
+    for (leaves, says) in [
+        ("", "At least one leaf is needed here."),
+        ("fibonacci 3\nsha256 4", "Leaf 2, “sha256 4”: a leaf begins with"),
+        ("fibonacci x", "Leaf 1, “fibonacci x”: “x” is not known"),
+        ("keccak 3 seed", "after “seed” comes a whole number"),
+        ("keccak 3 num_hashes 4", "“num_hashes” is there twice"),
+        ("job", "after “job” comes one id"),
+        ("fibonacci 3\nkeccak 0", "0 is not allowed"),
+        ("fibonacci 3\njob 0192f5c1-7c1e-7000-8000-000000000000", "no job of this id"),
+    ] {
+        browser.fill("[name='recursion.leaves']", leaves).await;
+        let fault = format!(
+            "document.querySelector('[data-field=\"recursion.leaves\"] .fault').innerText.includes({})",
+            json!(says)
+        );
+        browser.until(&fault).await;
+    }
+    browser.press("Submit job").await;
+    browser.until("document.activeElement.name === 'recursion.leaves'").await;
+    assert_eq!(server.get_json("/v1/jobs").await["jobs"], json!([]), "nothing was submitted");
+    browser.picture("form-leaves").await;
     browser.assert_quiet().await;
 }
 

@@ -205,3 +205,50 @@ async fn a_job_is_cancelled_and_retried_and_used_as_a_template() {
     assert_eq!(layers, "40");
     browser.assert_quiet().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn a_finished_job_becomes_a_leaf_beside_others() {
+    let server = server();
+    let browser = Browser::open().await;
+    let first = json!({
+        "base": {"program": "fibonacci", "n": 10},
+        "recursion": {"mode": "chain", "layers": 1},
+        "preset": "insecure-test"
+    });
+    let first = server.prove(&first).await["id"].as_str().expect("an id").to_owned();
+    browser.go(&format!("{}/#/jobs/{first}", server.url())).await;
+    browser.until_text("Use as leaf").await;
+    browser.press("Use as leaf").await;
+    browser.until("document.querySelector('[name=\"recursion.leaves\"]')").await;
+    let leaves = "return document.querySelector('[name=\"recursion.leaves\"]').value";
+    assert_eq!(browser.run(leaves).await, json!(format!("job {first}")));
+    let listed = format!("job {first}\nkeccak 2 seed 18446744073709551615\nfibonacci 12 a 3");
+    browser.fill("[name='recursion.leaves']", &listed).await;
+    browser.fill("[name='recursion.arity']", "3").await;
+    browser.click("[name=preset] option[value=insecure-test]").await;
+    browser
+        .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+        .await;
+    browser.press("Submit job").await;
+    browser.until("document.querySelector('main .badge.succeeded')").await;
+    assert_eq!(browser.text("main h1").await, "Proofs of other jobs · 3-to-1 tree of 3 leaves");
+    let id = browser.run("return location.hash.split('/').pop()").await;
+    let job = server.job(id.as_str().expect("an id")).await;
+    let asked = json!([
+        {"job": first},
+        {"program": "keccak", "num_hashes": 2, "seed": u64::MAX, "fri": {}},
+        {"program": "fibonacci", "n": 12, "a": 3, "b": 1, "fri": {}}
+    ]);
+    assert_eq!(job["job"]["recursion"]["leaves"], asked);
+    let says = browser.text("section[aria-labelledby=statement-title]").await;
+    for fact in ["F(10) = 55 modulo", "from seed 18446744073709551615", "F(12) = 411 modulo"] {
+        assert!(says.contains(fact), "{fact} is not in {says}");
+    }
+    browser.picture("job-leaves").await;
+    browser.press("Use as template").await;
+    browser.until("document.querySelector('[name=\"recursion.leaves\"]')").await;
+    let again = browser.run(leaves).await;
+    assert_eq!(again.as_str().map(|text| text.lines().count()), Some(3), "{again}");
+    browser.assert_quiet().await;
+}

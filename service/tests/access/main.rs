@@ -1,0 +1,16 @@
+//! API keys on a spawned server: who gets in, what each role may do on each route, quotas, rates, and that no key is
+//! ever written down.
+
+// A panic is how a test fails.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod keys;
+mod pages;
+mod quotas;
+mod rates;
+mod roles;
+mod secrets;
+mod support;

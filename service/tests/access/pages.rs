@@ -1,0 +1,56 @@
+//! Web pages of other origins, and who sees the metrics.
+
+use reqwest::{Client, Method};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::common::server::Server;
+use crate::support::*;
+
+#[tokio::test]
+async fn metrics_need_a_key_where_it_is_said() {
+    let data = TempDir::new().unwrap();
+    let key = make(data.path(), "--name a --role read");
+    let server = server_with(&data).env("ARBOR_ACCESS__METRICS", "key").start();
+    problem(server.get("/metrics").await, 401, "unauthorized").await;
+    assert_eq!(as_key(&server, &key).get("/metrics").await.status(), 200);
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_are_closed_out_unless_named() {
+    let ask = |server: &Server, method: Method, origin: &str| {
+        let request = Client::new().request(method, format!("{}/v1/jobs", server.url()));
+        request.header("origin", origin.to_owned())
+    };
+    let closed = Server::start();
+    let page = "https://page.example";
+    let preflight =
+        ask(&closed, Method::OPTIONS, page).header("access-control-request-method", "POST");
+    let response = preflight.send().await.unwrap();
+    assert!(!response.headers().contains_key("access-control-allow-origin"));
+    let response = ask(&closed, Method::GET, page).send().await.unwrap();
+    assert!(!response.headers().contains_key("access-control-allow-origin"));
+    let post = ask(&closed, Method::POST, page).json(&quick()).send().await.unwrap();
+    problem(post, 403, "cross-origin").await;
+
+    let open = Server::builder().env("ARBOR_ACCESS__CORS_ORIGINS", page).start();
+    let preflight = ask(&open, Method::OPTIONS, page)
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", "authorization,content-type");
+    let response = preflight.send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["access-control-allow-origin"], page);
+    assert!(!response.headers().contains_key("access-control-allow-credentials"));
+    let post = ask(&open, Method::POST, page).json(&quick()).send().await.unwrap();
+    assert_eq!(post.status(), 202);
+    assert_eq!(post.headers()["access-control-allow-origin"], page);
+    // Errors can be read by the page, too.
+    let wrong = ask(&open, Method::POST, page).json(&json!({"x": 1})).send().await.unwrap();
+    assert_eq!(wrong.status(), 422);
+    assert_eq!(wrong.headers()["access-control-allow-origin"], page);
+    for other in ["https://page.example.evil", "http://page.example", "null"] {
+        let post = ask(&open, Method::POST, other).json(&quick()).send().await.unwrap();
+        assert!(!post.headers().contains_key("access-control-allow-origin"));
+        problem(post, 403, "cross-origin").await;
+    }
+}

@@ -34,6 +34,7 @@ pub mod shutdown;
 pub mod state;
 pub mod store;
 pub mod threads;
+mod tls;
 pub mod verifier;
 pub mod version;
 pub mod webhooks;

@@ -174,7 +174,7 @@ fn what_cannot_be_asked_is_refused_before_it_is() {
     let with_file = format!("submit fibonacci --preset {preset} --server {nobody}");
     let cases = [
         ("submit fibonacci --server nowhere", "--server nowhere"),
-        ("submit fibonacci --server https://127.0.0.1", "https is not supported yet"),
+        ("submit fibonacci --server ftp://127.0.0.1", "expected https://HOST[:PORT] or http://"),
         ("get 17 --server http://127.0.0.1:1", "\"17\" is no job"),
         ("get ../../etc/passwd", "is no job"),
         ("submit tree --arity 2 17", "\"17\" is no job"),

@@ -1,8 +1,13 @@
-//! Connections that break off: events are shown once each, downloads go on, damage is noticed.
+//! Connections that break off: events are shown once each, downloads go on, damage is noticed. Connections that
+//! must be secure.
 
 mod common;
 #[path = "common/proxy.rs"]
 mod proxy;
+#[path = "client_watch/secure.rs"]
+mod secure;
+#[path = "common/tls.rs"]
+mod tls;
 
 use std::time::Duration;
 

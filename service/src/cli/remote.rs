@@ -1,16 +1,19 @@
 //! What the commands that speak to a server have in common.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use arbor_prover::format;
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use serde_json::Value;
 
 use super::Format;
 use crate::client::{
-    Client, DEFAULT_SERVER, EventStream, JobAddress, JobView, Patience, ServerUrl,
+    Authorities, Client, ClientError, DEFAULT_SERVER, EventStream, JobAddress, JobView, Patience,
+    ServerUrl,
 };
 use crate::error::CliError;
 use crate::model::{JobId, JobState};
@@ -27,6 +30,12 @@ pub struct ServerArg {
     /// see it: better set the variable
     #[arg(long, value_name = "KEY", env = "ARBOR_API_KEY", hide_env_values = true)]
     api_key: Option<KeyText>,
+    /// Certificates (PEM) of authorities that may vouch for an https:// server, beside the system's
+    #[arg(long, value_name = "FILE", env = "ARBOR_CA_FILE")]
+    ca_file: Option<OsString>,
+    /// Send the API key over http:// to another machine, although everybody on the way can read it
+    #[arg(long, env = "ARBOR_ALLOW_HTTP", value_parser = BoolishValueParser::new())]
+    allow_http: bool,
 }
 
 /// What was given as a key, which may be one: it is printed nowhere.
@@ -74,20 +83,46 @@ pub(super) struct Ended {
 impl ServerArg {
     /// A client of the server.
     pub(super) fn client(&self) -> Result<Client, CliError> {
-        self.client_of(self.server.parse::<ServerUrl>()?)
+        self.client_of(self.server.parse()?)
     }
-}
 
-impl ServerArg {
+    /// A client of the server that the URL of a job names. A key that is meant for one server does not go to
+    /// another because of what somebody was given to paste.
+    fn client_of_job(&self, server: ServerUrl) -> Result<Client, CliError> {
+        if self.key().is_some() {
+            let expected: ServerUrl = self.server.parse()?;
+            if !server.is_same_server(&expected) {
+                let (server, expected) = (server.to_string(), expected.to_string());
+                return Err(ClientError::ForeignKey { server, expected }.into());
+            }
+        }
+        self.client_of(server)
+    }
+
     /// A client of `server` with the key that was given.
     fn client_of(&self, server: ServerUrl) -> Result<Client, CliError> {
-        let client = Client::new(server)?;
-        // A variable that is set to nothing is not set.
-        match self.api_key.as_ref().map(|KeyText(text)| text.trim()).filter(|text| !text.is_empty())
-        {
-            Some(text) => Ok(client.with_key(&text.parse()?)),
-            None => Ok(client),
+        let Some(text) = self.key() else { return Ok(self.keyless(server)?) };
+        let key = text.parse()?;
+        if !(server.is_secure() || server.is_loopback() || self.allow_http) {
+            return Err(ClientError::OpenKey { server: server.to_string() }.into());
         }
+        Ok(self.keyless(server)?.with_key(&key))
+    }
+
+    fn keyless(&self, server: ServerUrl) -> Result<Client, ClientError> {
+        match &self.ca_file {
+            // A variable that is set to nothing is not set.
+            Some(file) if server.is_secure() && !file.is_empty() => {
+                Client::trusting(server, &Authorities::read(Path::new(file))?)
+            }
+            _ => Client::new(server),
+        }
+    }
+
+    /// The key as text, if one was given.
+    fn key(&self) -> Option<&str> {
+        let text = self.api_key.as_ref().map(|KeyText(text)| text.trim());
+        text.filter(|text| !text.is_empty())
     }
 }
 
@@ -96,7 +131,7 @@ impl JobArg {
     pub(super) fn resolve(&self) -> Result<(JobId, Client), CliError> {
         let JobAddress { id, server } = self.job.parse()?;
         let client = match server {
-            Some(server) => self.server.client_of(server)?,
+            Some(server) => self.server.client_of_job(server)?,
             None => self.server.client()?,
         };
         Ok((id, client))

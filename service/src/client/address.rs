@@ -25,6 +25,18 @@ impl ServerUrl {
         url
     }
 
+    /// Whether connections to it are secured.
+    #[must_use]
+    pub fn is_secure(&self) -> bool {
+        self.0.scheme() == "https"
+    }
+
+    /// Whether both are one server: scheme, host and port.
+    #[must_use]
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        self.0.origin() == other.0.origin()
+    }
+
     /// Whether the server is on this machine, where no proxy is in the way.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
@@ -42,8 +54,7 @@ impl FromStr for ServerUrl {
         let url =
             Url::parse(text).map_err(|error| fault(UrlFault::Malformed(error.to_string())))?;
         match url.scheme() {
-            "http" => {}
-            "https" => return Err(fault(UrlFault::Https)),
+            "http" | "https" => {}
             _ => return Err(fault(UrlFault::Scheme)),
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -98,6 +109,17 @@ mod tests {
     }
 
     #[test]
+    fn a_server_is_its_scheme_host_and_port() {
+        let server = |text: &str| text.parse::<ServerUrl>().expect("a server");
+        let secure = server("https://Arbor.example/a");
+        assert!(secure.is_secure() && !server("http://arbor.example").is_secure());
+        assert!(secure.is_same_server(&server("https://arbor.example:443/b")));
+        for other in ["http://arbor.example", "https://arbor.example:8443", "https://example"] {
+            assert!(!secure.is_same_server(&server(other)), "{other}");
+        }
+    }
+
+    #[test]
     fn loopback_is_known_in_every_spelling() {
         for text in
             ["http://127.0.0.1:1", "http://[::1]:80", "http://localhost", "http://127.9.9.9"]
@@ -113,7 +135,7 @@ mod tests {
             ("localhost:8080", "http://"),
             ("", "http://"),
             ("ftp://host", "http://"),
-            ("https://host", "https"),
+            ("https://user:secret@host", "user name"),
             ("http://user:secret@host", "user name"),
             ("http://host/?x=1", "query"),
             ("http://host:99999", "port"),
@@ -136,7 +158,14 @@ mod tests {
             address.server.map(|server| server.to_string()),
             Some("http://h:1/x".to_owned())
         );
-        for text in ["", "7", "../../etc/passwd", "http://h/v1/jobs/7", "https://h/v1/jobs/"] {
+        for text in [
+            "",
+            "7",
+            "../../etc/passwd",
+            "http://h/v1/jobs/7",
+            "https://h/v1/jobs/",
+            "ftp://h/v1/jobs/7",
+        ] {
             assert!(text.parse::<JobAddress>().is_err(), "{text}");
         }
     }

@@ -13,10 +13,12 @@ use serde_json::Value;
 
 use super::address::ServerUrl;
 use super::error::{ClientError, Problem};
+use super::tls::{Authorities, TlsFault};
 use super::wire::{JobView, TreeNode};
 use crate::access::ApiKey;
 use crate::model::JobId;
 use crate::output::printable;
+use crate::tls::{trusting, trusting_nobody};
 
 /// Time to open a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -88,12 +90,27 @@ struct Nodes {
 }
 
 impl Client {
-    /// A client of `server`. Proxies of the environment are used, but not to this same machine.
+    /// A client of `server`, whose certificate an authority of the system must vouch for. Proxies of the
+    /// environment are used, but not to this same machine.
     ///
     /// # Errors
-    /// If no client can be made, which has no cause in `server`.
+    /// As [`Self::trusting`].
     pub fn new(server: ServerUrl) -> Result<Self, ClientError> {
+        Self::trusting(server, &Authorities::default())
+    }
+
+    /// The same, with more authorities than the system's.
+    ///
+    /// # Errors
+    /// [`ClientError::NoTls`] if `server` is one of https and nobody at all is trusted; otherwise if no client
+    /// can be made, which has no cause in `server`.
+    pub fn trusting(server: ServerUrl, more: &Authorities) -> Result<Self, ClientError> {
+        let tls = if server.is_secure() { trusting(&more.0) } else { trusting_nobody() };
+        let tls = tls.map_err(|source| ClientError::NoTls { source })?;
         let mut http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls)
+            // Where it begins with https, nothing goes out without.
+            .https_only(server.is_secure())
             .user_agent(concat!("arbor/", env!("CARGO_PKG_VERSION")))
             .redirect(redirect::Policy::none())
             .connect_timeout(CONNECT);
@@ -279,6 +296,13 @@ impl Client {
                 let problem = Problem { status: status.as_u16(), retry_after_s, ..problem };
                 ClientError::Refused(Box::new(problem))
             }
+            // What servers of TLS answer to an open request, in words of their own.
+            _ if status == StatusCode::BAD_REQUEST
+                && !self.server.is_secure()
+                && says_https(&body) =>
+            {
+                self.insecure(TlsFault::Secure)
+            }
             _ => self.unexpected(asked, status),
         }
     }
@@ -316,11 +340,22 @@ impl Client {
 
     pub(super) fn failed(&self, source: reqwest::Error) -> ClientError {
         let server = self.server.to_string();
+        if self.server.is_secure() {
+            if let Some(fault) = TlsFault::of(&source) {
+                return self.insecure(fault);
+            }
+        } else if TlsFault::is_no_http(&source) {
+            return self.insecure(TlsFault::Secure);
+        }
         if source.is_connect() || source.is_builder() {
             ClientError::Unreachable { server, source }
         } else {
             ClientError::Dropped { server, source }
         }
+    }
+
+    fn insecure(&self, fault: TlsFault) -> ClientError {
+        ClientError::Tls { server: self.server.to_string(), fault }
     }
 
     pub(super) fn unexpected(&self, asked: &'static str, status: StatusCode) -> ClientError {
@@ -331,4 +366,9 @@ impl Client {
 /// A header as text.
 pub(super) fn header(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.to_owned())
+}
+
+/// Whether an answer speaks of HTTPS.
+fn says_https(body: &[u8]) -> bool {
+    body.windows(5).any(|word| word.eq_ignore_ascii_case(b"https"))
 }

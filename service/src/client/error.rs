@@ -3,12 +3,14 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::tls::TlsFault;
 use crate::model::JobId;
 use crate::output::printable;
 
@@ -28,6 +30,47 @@ pub enum ClientError {
     JobName {
         /// As given.
         text: String,
+    },
+    /// A file of certificates that is none.
+    #[error("--ca-file {}: {reason}", path.display())]
+    Authorities {
+        /// The file.
+        path: PathBuf,
+        /// What is the matter with it.
+        reason: String,
+    },
+    /// This machine trusts nobody, or a certificate cannot be used.
+    #[error("no secure connection can be made: {source}; --ca-file FILE names an authority")]
+    NoTls {
+        /// What was said.
+        source: io::Error,
+    },
+    /// A key that everybody on the way could read.
+    #[error(
+        "{server} is asked over http: the API key could be read on the way. Use https://, or say \
+         --allow-http (ARBOR_ALLOW_HTTP=true) if the network can be trusted"
+    )]
+    OpenKey {
+        /// Where it would go.
+        server: String,
+    },
+    /// A key of one server that would go to another.
+    #[error(
+        "the job is at {server}, and the API key is for {expected}: say --server {server} to send it there"
+    )]
+    ForeignKey {
+        /// Where it would go.
+        server: String,
+        /// Where it belongs.
+        expected: String,
+    },
+    /// Somebody else answers, or in another way.
+    #[error("{server} cannot be asked: {fault}")]
+    Tls {
+        /// Who was asked.
+        server: String,
+        /// What is the matter.
+        fault: TlsFault,
     },
     /// No answer.
     #[error("{server} cannot be reached: {}", root(source))]
@@ -130,8 +173,6 @@ pub enum UrlFault {
     Malformed(String),
     /// Not HTTP.
     Scheme,
-    /// TLS, which this client does not speak.
-    Https,
     /// A user name or a password, which would end up in logs.
     Credentials,
     /// A query or a fragment.
@@ -141,9 +182,10 @@ pub enum UrlFault {
 impl fmt::Display for UrlFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(reason) => write!(f, "{reason}; expected http://HOST[:PORT]"),
-            Self::Scheme => f.write_str("expected http://HOST[:PORT]"),
-            Self::Https => f.write_str("https is not supported yet: expected http://HOST[:PORT]"),
+            Self::Malformed(reason) => {
+                write!(f, "{reason}; expected https://HOST[:PORT] or http://HOST[:PORT]")
+            }
+            Self::Scheme => f.write_str("expected https://HOST[:PORT] or http://HOST[:PORT]"),
             Self::Credentials => f.write_str("a user name in the URL is not supported"),
             Self::Query => f.write_str("a server has no query and no fragment"),
         }

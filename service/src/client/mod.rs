@@ -9,6 +9,7 @@ mod download;
 mod error;
 mod events;
 mod sse;
+mod tls;
 mod wire;
 
 pub use address::{DEFAULT_SERVER, JobAddress, ServerUrl};
@@ -16,6 +17,7 @@ pub use api::{Client, Readiness, Removal, Submission};
 pub use error::{ClientError, Problem, UrlFault};
 pub use events::{EventStream, Patience};
 pub use sse::{SseEvent, SseParser};
+pub use tls::{Authorities, TlsFault};
 pub use wire::{JobEvent, JobView, NodesDone, TreeNode};
 
 /// Runs `work` to its end on this thread.

@@ -11,9 +11,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::{OutboundError, Target};
 
@@ -93,19 +92,7 @@ async fn secure(stream: TcpStream, target: &Target) -> Result<Stream, OutboundEr
 /// The certificates that the system trusts, or those of `SSL_CERT_FILE`; read once.
 fn tls() -> io::Result<Arc<ClientConfig>> {
     static CONFIG: OnceLock<Option<Arc<ClientConfig>>> = OnceLock::new();
-    let config = CONFIG.get_or_init(|| {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return None;
-        }
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .ok()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Some(Arc::new(config))
-    });
+    let config = CONFIG.get_or_init(|| crate::tls::trusting(&[]).ok().map(Arc::new));
     config.clone().ok_or_else(|| io::Error::other("this machine has no trusted certificates"))
 }
 

@@ -1,10 +1,10 @@
 //! Web pages of other origins, and who sees the metrics.
 
-use reqwest::{Client, Method};
+use reqwest::Method;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::common::server::Server;
+use crate::common::server::{Server, http_client};
 use crate::support::*;
 
 #[tokio::test]
@@ -19,7 +19,7 @@ async fn metrics_need_a_key_where_it_is_said() {
 #[tokio::test]
 async fn pages_of_other_origins_are_closed_out_unless_named() {
     let ask = |server: &Server, method: Method, origin: &str| {
-        let request = Client::new().request(method, format!("{}/v1/jobs", server.url()));
+        let request = http_client().request(method, format!("{}/v1/jobs", server.url()));
         request.header("origin", origin.to_owned())
     };
     let closed = Server::start();

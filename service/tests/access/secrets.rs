@@ -1,10 +1,10 @@
 //! No key is written down, anywhere.
 
-use reqwest::Client;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::common;
+use crate::common::server::http_client;
 use crate::common::{assert_code, stdout};
 use crate::support::*;
 
@@ -40,7 +40,7 @@ async fn the_command_line_sends_its_key_and_no_log_has_it() {
     assert_code(&run(&format!("get {id} --out {}", out.display()), Some(&key)), 0);
     // Sent in every place where a key could be logged.
     let elsewhere = format!("{url}/v1/jobs?key={key}");
-    let _ = Client::new().get(elsewhere).bearer_auth(&key).send().await.unwrap();
+    let _ = http_client().get(elsewhere).bearer_auth(&key).send().await.unwrap();
     as_key(&server, &format!("{key}0")).get("/v1/jobs").await;
 
     let log = server.log();

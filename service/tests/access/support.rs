@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use reqwest::{Client, Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::common;
 use crate::common::arbor;
-use crate::common::server::{Builder, Server};
+use crate::common::server::{Builder, Server, http_client};
 
 /// The id of no job.
 pub(crate) const NO_JOB: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -40,7 +40,7 @@ pub(crate) struct As<'a> {
 
 impl As<'_> {
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = Client::new().request(method, self.server.url() + path);
+        let request = http_client().request(method, self.server.url() + path);
         match self.key {
             Some(key) => request.bearer_auth(key),
             None => request,

@@ -12,6 +12,8 @@ use reqwest::Client;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::common::server::client_builder;
+
 /// Longest time for anything to show up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Longest time for a browser to end.
@@ -59,7 +61,7 @@ impl Browser {
         let port = port.expect("chromedriver says its port");
         // Nobody reads the rest, and nobody must wait for that.
         std::thread::spawn(move || lines.for_each(drop));
-        let client = Client::builder().timeout(2 * PATIENCE).build().expect("a client");
+        let client = client_builder().timeout(2 * PATIENCE).build().expect("a client");
         let folder = TempDir::new().expect("a temporary folder");
         let mut browser =
             Self { driver, client, session: format!("http://127.0.0.1:{port}/session"), folder };

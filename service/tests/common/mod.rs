@@ -25,6 +25,9 @@ pub fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
         .args(args)
         .env_remove("RUST_LOG")
         .env_remove("ARBOR_RETAIN_MEMORY")
+        .env_remove("ARBOR_API_KEY")
+        .env_remove("ARBOR_CA_FILE")
+        .env_remove("ARBOR_ALLOW_HTTP")
         .stdin(Stdio::null());
     command
 }

@@ -8,11 +8,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, ClientBuilder, Response, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 /// Longest time for a server to listen and be ready.
 const START: Duration = Duration::from_secs(60);
@@ -26,6 +29,21 @@ pub struct Builder {
     environment: Vec<(String, String)>,
     data: Option<PathBuf>,
     listen: Option<String>,
+}
+
+/// A client for the servers of tests, which speak no TLS: it trusts nobody.
+pub fn http_client() -> Client {
+    client_builder().build().expect("a client")
+}
+
+/// The same, to be configured.
+pub fn client_builder() -> ClientBuilder {
+    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring's versions")
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth();
+    Client::builder().tls_backend_preconfigured(tls)
 }
 
 impl Builder {
@@ -66,6 +84,8 @@ impl Builder {
             .env_remove("RUST_LOG")
             .env_remove("ARBOR_SERVER")
             .env_remove("ARBOR_API_KEY")
+            .env_remove("ARBOR_CA_FILE")
+            .env_remove("ARBOR_ALLOW_HTTP")
             .env_remove("ARBOR_RETAIN_MEMORY")
             .env("ARBOR_DATA__MIN_FREE_BYTES", (64 << 20).to_string())
             .env("ARBOR_ENGINE__THREADS", "2")
@@ -91,7 +111,7 @@ impl Builder {
     pub fn listen(self) -> Server {
         let own = TempDir::new().expect("a temporary folder");
         let data = self.data.clone().unwrap_or_else(|| own.path().join("data"));
-        let client = Client::builder().timeout(JOB).build().expect("a client");
+        let client = client_builder().timeout(JOB).build().expect("a client");
         let (child, address) = self.spawn(own.path(), &data, 0);
         Server { builder: self, child, address, own, data, client }
     }
@@ -214,7 +234,7 @@ impl Server {
         let (own, data, port) = (self.own.path(), &self.data, self.address.port());
         (self.child, self.address) = self.builder.spawn(own, data, port);
         // Connections to the process that is gone are of no use any more.
-        self.client = Client::builder().timeout(JOB).build().expect("a client");
+        self.client = client_builder().timeout(JOB).build().expect("a client");
         self.wait_ready();
     }
 

@@ -30,11 +30,16 @@ pub fn install() -> Result<PrometheusHandle, BuildError> {
         "Requests beyond the rate of their key or address"
     );
     describe_counter!(
+        "arbor_access_ended_total",
+        "Event streams and waits that ended because their key was revoked"
+    );
+    describe_counter!(
         "arbor_webhook_attempts_total",
         "Webhooks that were sent, by what came of it"
     );
     // So that they are there, and 0, before anything happens.
     counter!("arbor_http_rate_limited_total").increment(0);
+    counter!("arbor_access_ended_total").increment(0);
     for state in ["delivered", "pending", "abandoned"] {
         counter!("arbor_webhook_attempts_total", "result" => state).increment(0);
     }

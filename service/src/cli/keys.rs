@@ -20,7 +20,7 @@ const MAX_NAME: usize = 64;
 /// Make, list and revoke the API keys of a server.
 ///
 /// Works on the records in the data folder, also while the server runs: what is changed here counts from its
-/// next request on. As soon as there is a key, and also when all are revoked, the server wants one for everything
+/// next request on, and what is open with a revoked key ends within 5 seconds. As soon as there is a key, and also when all are revoked, the server wants one for everything
 /// but the page, the documentation and the probes.
 #[derive(Debug, Args)]
 pub struct KeysCommand {

@@ -218,12 +218,13 @@ impl Engine {
     }
 
     /// Puts a failed, cancelled or expired job back into the queue; finished nodes are kept, and a deadline
-    /// begins anew.
+    /// begins anew. It counts under the name of its owner as a submission with this quota does.
     ///
     /// # Errors
-    /// As [`Self::job`]; [`EngineError::NotRetryable`] in any other state.
-    pub async fn retry(&self, id: JobId) -> Result<JobRecord, EngineError> {
-        self.do_retry(id).await
+    /// As [`Self::job`]; [`EngineError::NotRetryable`] in any other state; [`EngineError::Quota`];
+    /// [`EngineError::Busy`] if too many jobs wait or run.
+    pub async fn retry(&self, id: JobId, quota: Quota) -> Result<JobRecord, EngineError> {
+        self.do_retry(id, quota).await
     }
 
     /// The proof file of a job (`node` none), or the proof file of one of its nodes. A damaged proof is made

@@ -8,9 +8,10 @@ use arbor_prover::tree::{LeafSpec, ProofSpec, TreePlan};
 use arbor_prover::{Job, Observer, ParamError, Preset, Silent, Work, WorkNode};
 
 use super::{Engine, EngineError, Submission, Submitted, Validation};
+use crate::access::Quota;
 use crate::admission::{check_disk, check_limits, plan_bytes, sizing};
-use crate::model::{JobId, JobState, NodeRecord, NodeState, Sizing};
-use crate::store::{LeafProofRow, NewJob, OverQuota, QuotaKind, Stored};
+use crate::model::{JobId, JobRecord, JobState, NodeRecord, NodeState, Sizing};
+use crate::store::{LeafProofRow, NewJob, OverQuota, QuotaKind, Retried, Retry, Stored};
 
 use crate::webhooks::Destinations;
 
@@ -79,23 +80,32 @@ impl Engine {
         Ok(Validation { spec: resolved.spec, nodes, sizing: resolved.sizing })
     }
 
-    pub(super) async fn do_retry(&self, id: JobId) -> Result<crate::model::JobRecord, EngineError> {
+    pub(super) async fn do_retry(&self, id: JobId, quota: Quota) -> Result<JobRecord, EngineError> {
         let inner = &self.inner;
         if inner.closing.is_cancelled() {
             return Err(EngineError::ShuttingDown);
         }
-        let record = inner.store.job(id).await?.ok_or(EngineError::NoSuchJob { id })?;
+        let no_such_job = || EngineError::NoSuchJob { id };
+        let record = inner.store.job(id).await?.ok_or_else(no_such_job)?;
         let now_ms = inner.times.now_ms();
-        let deadline_at_ms = deadline(&record.job, now_ms);
-        match inner.store.retry(id, deadline_at_ms, now_ms).await? {
-            None => Err(EngineError::NoSuchJob { id }),
-            Some(JobState::Failed | JobState::Cancelled | JobState::Expired) => {
+        let retry = Retry {
+            job: id,
+            quota,
+            max_queued: inner.config.limits.max_queued as u64,
+            deadline_at_ms: deadline(&record.job, now_ms),
+            now_ms,
+        };
+        match inner.store.retry(&retry).await? {
+            Retried::Queued => {
                 if let Some(seconds) = record.job.deadline_s {
                     inner.set_deadline(id, Duration::from_secs(seconds));
                 }
-                inner.store.job(id).await?.ok_or(EngineError::NoSuchJob { id })
+                inner.store.job(id).await?.ok_or_else(no_such_job)
             }
-            Some(state) => Err(EngineError::NotRetryable { state }),
+            Retried::NoSuchJob => Err(no_such_job()),
+            Retried::NotRetryable(state) => Err(EngineError::NotRetryable { state }),
+            Retried::Full { live } => Err(full(live)),
+            Retried::OverQuota(over) => Err(over_quota(over)),
         }
     }
 
@@ -185,15 +195,8 @@ fn submitted(stored: Stored) -> Result<Submitted, EngineError> {
         }
         Stored::Known(record) => Ok(Submitted { record: *record, fresh: false }),
         Stored::Conflict => Err(EngineError::IdempotencyConflict),
-        Stored::Full { live } => {
-            metrics::counter!("arbor_admission_refused_total", "reason" => "queue").increment(1);
-            let reason = format!("{live} jobs wait or run, which is as many as this server takes");
-            Err(EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: true })
-        }
-        Stored::OverQuota(over) => {
-            metrics::counter!("arbor_admission_refused_total", "reason" => "quota").increment(1);
-            Err(over_quota(over))
-        }
+        Stored::Full { live } => Err(full(live)),
+        Stored::OverQuota(over) => Err(over_quota(over)),
         Stored::LeafGone { leaf } => Err(EngineError::LeafJob {
             leaf,
             reason: "the job was removed, or its proof is being made again".to_owned(),
@@ -201,7 +204,14 @@ fn submitted(stored: Stored) -> Result<Submitted, EngineError> {
     }
 }
 
+fn full(live: u64) -> EngineError {
+    metrics::counter!("arbor_admission_refused_total", "reason" => "queue").increment(1);
+    let reason = format!("{live} jobs wait or run, which is as many as this server takes");
+    EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: true }
+}
+
 fn over_quota(over: OverQuota) -> EngineError {
+    metrics::counter!("arbor_admission_refused_total", "reason" => "quota").increment(1);
     let OverQuota { what, limit, used, free_in_ms } = over;
     let reason = match what {
         QuotaKind::Queued => format!("{used} jobs wait, the quota is {limit}"),

@@ -11,10 +11,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
 
+use super::revoked::run_while_valid;
 use super::{ApiError, Caller};
 use crate::access::{ApiKey, Role, Who};
 use crate::api::ProblemKind;
 use crate::config::{Config, MetricsAccess};
+use crate::engine::EngineError;
 use crate::state::AppState;
 
 /// Routes that tell nothing of anybody's jobs and cost little.
@@ -56,8 +58,8 @@ pub(super) async fn guard(
             if let Some(key) = caller.key() {
                 tracing::debug!(key = %key.id, name = %key.name, "admitted");
             }
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+            request.extensions_mut().insert(caller.clone());
+            run_while_valid(state, caller, request, next).await
         }
         Err(error) => error.into_response(),
     }
@@ -134,6 +136,24 @@ async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Caller, ApiEr
         return Err(unknown());
     }
     Ok(Caller::of(record))
+}
+
+/// Whether a caller that was admitted would be again: its key is valid and may what it could, or there still are
+/// no keys.
+///
+/// # Errors
+/// The store's.
+pub(super) async fn still_admitted(state: &AppState, caller: &Caller) -> Result<bool, EngineError> {
+    // Without an engine there is nothing that lasts.
+    let Ok(engine) = state.engine() else { return Ok(true) };
+    let Some(key) = caller.key() else { return Ok(!engine.has_keys().await?) };
+    let found = engine.key(&key.id).await?;
+    Ok(found.is_some_and(|(now, _)| now.revoked_at_ms.is_none() && now.role >= key.role))
+}
+
+/// The answer to what was open when the key stopped being valid.
+pub(super) fn no_longer_valid() -> ApiError {
+    unauthorized("the key was revoked, or one is needed now")
 }
 
 /// The key in the header `authorization`, if there is that header.

@@ -125,13 +125,15 @@ pub(super) async fn delete(
 
 /// Try a job again
 ///
-/// Only a failed, cancelled or expired job; what it has proved is kept.
+/// Only a failed, cancelled or expired job; what it has proved is kept. It counts as a submission of its owner,
+/// within the quota of the key that asks.
 #[utoipa::path(post, path = "/v1/jobs/{id}/retry", operation_id = "retry_job", tag = "jobs",
     params(("id" = String, Path, description = "Id of the job")),
     responses(
         (status = 202, description = "Back in the queue", body = JobView),
         (status = 404, description = "No such job", body = crate::api::Problem, content_type = "application/problem+json"),
         (status = 409, description = "The job is in another state", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 429, description = "The queue is full, or the quota is reached", body = crate::api::Problem, content_type = "application/problem+json"),
     ))]
 pub(super) async fn retry(
     State(state): State<AppState>,
@@ -144,7 +146,8 @@ pub(super) async fn retry(
     if caller.is_restricted() {
         caller.own(id, engine.job(id).await?)?;
     }
-    let record = run(async move { engine.retry(id).await }).await?;
+    let quota = caller.quota();
+    let record = run(async move { engine.retry(id, quota).await }).await?;
     let tag = etag::of_revision(record.revision);
     let view = JobView::from(record);
     let location = HeaderValue::try_from(Links::of(&view.id).job);

@@ -27,6 +27,7 @@ mod problems;
 mod proofs;
 mod query;
 mod range;
+mod revoked;
 #[cfg(test)]
 mod tests;
 mod timings;

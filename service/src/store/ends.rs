@@ -1,4 +1,4 @@
-//! Jobs come to an end: done, failed, cancelled or expired; and begin again.
+//! Jobs come to an end: done, failed, cancelled or expired.
 
 use serde_json::json;
 use sqlx::Row;
@@ -118,41 +118,6 @@ impl Store {
         Ok(true)
     }
 
-    /// Puts a failed, cancelled or expired job back into the queue. Nodes that are done stay so. Gives the
-    /// state before; nothing happens if it was another one.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub async fn retry(
-        &self,
-        job: JobId,
-        deadline_at_ms: Option<i64>,
-        now_ms: i64,
-    ) -> Result<Option<JobState>> {
-        let mut write = self.write(Durability::Synced).await?;
-        let Some((seq, state)) = write.state(job).await? else { return Ok(None) };
-        if !matches!(state, JobState::Failed | JobState::Cancelled | JobState::Expired) {
-            return Ok(Some(state));
-        }
-        sqlx::query(
-            "UPDATE job SET error = NULL, finished_at_ms = NULL, deadline_at_ms = $2, attempts = 0 \
-             WHERE seq = $1",
-        )
-        .bind(seq)
-        .bind(deadline_at_ms)
-        .execute(write.connection())
-        .await?;
-        sqlx::query("UPDATE node SET attempts = 0 WHERE job = $1")
-            .bind(seq)
-            .execute(write.connection())
-            .await?;
-        write.enter(seq, JobState::Queued, None, now_ms).await?;
-        write.refresh_leaves(seq).await?;
-        write.requeue(seq).await?;
-        write.commit().await?;
-        Ok(Some(state))
-    }
-
     /// A stored proof turned out to be damaged: its node is proved again, and a finished job is running
     /// again. Gives whether it was set back; not if somebody else did so before, or if the proof is that of
     /// another job.
@@ -222,7 +187,7 @@ impl Write {
     }
 
     /// Puts whatever can be done for a job into the queue: its plan, its nodes, or its file.
-    async fn requeue(&mut self, seq: i64) -> Result<()> {
+    pub(super) async fn requeue(&mut self, seq: i64) -> Result<()> {
         let row = sqlx::query("SELECT nodes_total, nodes_done, proof_hash FROM job WHERE seq = $1")
             .bind(seq)
             .fetch_one(self.connection())
@@ -300,7 +265,7 @@ impl Write {
     }
 
     /// Changes the state of a job, with the event that says so.
-    async fn enter(
+    pub(super) async fn enter(
         &mut self,
         seq: i64,
         state: JobState,

@@ -208,7 +208,7 @@ impl Write {
         Ok(Some(Stored::Conflict))
     }
 
-    async fn live_jobs(&mut self) -> Result<u64> {
+    pub(super) async fn live_jobs(&mut self) -> Result<u64> {
         let live: i64 = sqlx::query_scalar(
             "SELECT COUNT(*) FROM job WHERE state IN ('queued', 'running', 'cancelling')",
         )

@@ -22,6 +22,7 @@ mod lifecycle;
 mod nodes;
 mod progress;
 mod prune;
+mod retry;
 mod rows;
 mod tasks;
 
@@ -46,6 +47,7 @@ pub use keys::{OverQuota, QuotaKind};
 pub use leaves::LeafProofRow;
 pub use lifecycle::{Begin, Begun, Child, FinishedNode, Root};
 pub use nodes::NodeRow;
+pub use retry::{Retried, Retry};
 pub use tasks::{PLANNING, QUEUE, Recovered, Task};
 
 use changes::Changes;

@@ -80,6 +80,14 @@ pub(crate) fn long() -> Value {
     })
 }
 
+/// A job of 511 proofs, so that those that come next wait. It is to be cancelled.
+pub(crate) fn slow() -> Value {
+    json!({
+        "base": {"program": "fibonacci", "n": 1000},
+        "recursion": {"mode": "tree", "arity": 2, "depth": 8},
+    })
+}
+
 /// A problem of this kind, and its body.
 #[track_caller]
 pub(crate) fn problem(response: Response, status: u16, slug: &str) -> impl Future<Output = Value> {
@@ -95,6 +103,27 @@ pub(crate) fn problem(response: Response, status: u16, slug: &str) -> impl Futur
 
 pub(crate) fn server_with(data: &TempDir) -> Builder {
     Server::builder().data_dir(data.path()).env("ARBOR_ACCESS__REQUESTS_PER_SECOND", 0)
+}
+
+/// Submits a job that is admitted, and gives its id.
+pub(crate) async fn submitted(caller: &As<'_>, job: &Value) -> String {
+    let response = caller.submit(job).await;
+    assert_eq!(response.status(), 202);
+    let job: Value = response.json().await.unwrap();
+    job["id"].as_str().unwrap().to_owned()
+}
+
+/// Waits until a job is in this state.
+pub(crate) async fn until(caller: &As<'_>, id: &str, state: &str) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    loop {
+        let job: Value = caller.get(&format!("/v1/jobs/{id}")).await.json().await.unwrap();
+        if job["state"] == state {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "{job}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 pub(crate) async fn wait(caller: &As<'_>, id: &str) -> Value {

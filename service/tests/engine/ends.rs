@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use arbor_service::access::Quota;
 use arbor_service::engine::{Deleted, EngineError};
 use arbor_service::model::{ErrorClass, EventKind, JobState};
 
@@ -20,12 +21,12 @@ async fn a_job_is_cancelled_between_nodes_and_goes_on_when_retried() {
     let proof = engine.proof(id, None).await;
     assert!(matches!(proof, Err(EngineError::NotFinished { state: JobState::Cancelled })));
 
-    engine.retry(id).await.unwrap();
+    engine.retry(id, Quota::default()).await.unwrap();
     succeeded(&engine, id).await;
     verify(&engine, id).await;
     let nodes = engine.nodes(id).await.unwrap();
     assert!(nodes.iter().all(|node| node.finishes == 1), "{:?}", counts(&nodes));
-    let again = engine.retry(id).await;
+    let again = engine.retry(id, Quota::default()).await;
     assert!(matches!(again, Err(EngineError::NotRetryable { state: JobState::Succeeded })));
     let events = all_events(&engine, id).await;
     let states = states(&events);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arbor_prover::tree::NodeId;
 use arbor_prover::{Cache, VerifyOptions, verify_bytes};
+use arbor_service::access::Quota;
 use arbor_service::engine::EngineError;
 use arbor_service::model::{ErrorClass, JobState};
 
@@ -99,7 +100,7 @@ fn a_node_that_kills_the_process_fails_its_job() {
             let error = record.error.unwrap();
             assert_eq!((record.state, error.class), (JobState::Failed, ErrorClass::Crashed));
             assert_eq!(error.node.as_deref(), Some("0/0"));
-            engine.retry(job_id).await.unwrap();
+            engine.retry(job_id, Quota::default()).await.unwrap();
             succeeded(&engine, job_id).await;
         });
     }
@@ -120,7 +121,7 @@ async fn a_damaged_proof_of_a_child_is_made_again() {
     fs::remove_file(object(&bench.blobs(), &done[1])).unwrap();
 
     let engine = bench.start().await;
-    engine.retry(id).await.unwrap();
+    engine.retry(id, Quota::default()).await.unwrap();
     succeeded(&engine, id).await;
     verify(&engine, id).await;
     let nodes = engine.nodes(id).await.unwrap();
@@ -193,7 +194,7 @@ async fn a_blob_store_that_fails_fails_the_job_and_no_more() {
 
     fs::remove_file(bench.blobs()).unwrap();
     fs::rename(&away, bench.blobs()).unwrap();
-    engine.retry(id).await.unwrap();
+    engine.retry(id, Quota::default()).await.unwrap();
     succeeded(&engine, id).await;
     verify(&engine, id).await;
     assert!(engine.health().await.ready);

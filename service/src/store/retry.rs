@@ -1,0 +1,124 @@
+//! A job that has ended without a proof begins again.
+
+use sqlx::Row;
+
+use super::keys::OverQuota;
+use super::rows::{named, unsigned};
+use super::{Durability, Result, Store, Write};
+use crate::access::Quota;
+use crate::model::{JobId, JobState};
+
+/// A job that is to begin again.
+#[derive(Clone, Copy, Debug)]
+pub struct Retry {
+    /// The job.
+    pub job: JobId,
+    /// How much may be used under the name of its owner.
+    pub quota: Quota,
+    /// Most jobs that may wait or run, this one included.
+    pub max_queued: u64,
+    /// When it stops being wanted.
+    pub deadline_at_ms: Option<i64>,
+    /// Now.
+    pub now_ms: i64,
+}
+
+/// What a retry came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retried {
+    /// The job is in the queue again.
+    Queued,
+    /// There is no such job.
+    NoSuchJob,
+    /// It has a proof, or has not ended.
+    NotRetryable(JobState),
+    /// Too many jobs wait or run.
+    Full {
+        /// How many.
+        live: u64,
+    },
+    /// The owner's quota is reached.
+    OverQuota(OverQuota),
+}
+
+impl Store {
+    /// Puts a failed, cancelled or expired job back into the queue, keeping the nodes that are done. It counts
+    /// under the name of its owner as a submission does, with the bytes of what is still to be proved.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub async fn retry(&self, retry: &Retry) -> Result<Retried> {
+        let mut write = self.write(Durability::Synced).await?;
+        let row = sqlx::query(
+            "SELECT seq, state, owner, disk_bytes, nodes_total, nodes_done FROM job WHERE id = $1",
+        )
+        .bind(retry.job.to_string())
+        .fetch_optional(write.connection())
+        .await?;
+        let Some(row) = row else { return Ok(Retried::NoSuchJob) };
+        let state = named(&row.try_get::<String, _>("state")?)?;
+        if !matches!(state, JobState::Failed | JobState::Cancelled | JobState::Expired) {
+            return Ok(Retried::NotRetryable(state));
+        }
+        let live = write.live_jobs().await?;
+        if live >= retry.max_queued {
+            return Ok(Retried::Full { live });
+        }
+        if let Some(owner) = row.try_get::<Option<String>, _>("owner")? {
+            let number = |name| Ok::<_, sqlx::Error>(unsigned(row.try_get(name)?));
+            let left = left(number("disk_bytes")?, number("nodes_done")?, number("nodes_total")?);
+            if let Some(over) = write.over_quota(&owner, &retry.quota, left, retry.now_ms).await? {
+                return Ok(Retried::OverQuota(over));
+            }
+            write.use_up(&owner, left, retry.now_ms).await?;
+        }
+        write.begin_again(row.try_get("seq")?, retry).await?;
+        write.commit().await?;
+        Ok(Retried::Queued)
+    }
+}
+
+impl Write {
+    async fn begin_again(&mut self, seq: i64, retry: &Retry) -> Result<()> {
+        sqlx::query(
+            "UPDATE job SET error = NULL, finished_at_ms = NULL, deadline_at_ms = $2, attempts = 0 \
+             WHERE seq = $1",
+        )
+        .bind(seq)
+        .bind(retry.deadline_at_ms)
+        .execute(self.connection())
+        .await?;
+        sqlx::query("UPDATE node SET attempts = 0 WHERE job = $1")
+            .bind(seq)
+            .execute(self.connection())
+            .await?;
+        self.enter(seq, JobState::Queued, None, retry.now_ms).await?;
+        self.refresh_leaves(seq).await?;
+        self.requeue(seq).await
+    }
+}
+
+/// The share of the bytes that belongs to nodes that are not done; all of them as long as there is no plan.
+fn left(bytes: u64, done: u64, total: u64) -> u64 {
+    if total == 0 {
+        return bytes;
+    }
+    let share = u128::from(bytes) * u128::from(total.saturating_sub(done)) / u128::from(total);
+    // It is not more than the bytes.
+    u64::try_from(share).unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left;
+
+    #[test]
+    fn what_is_done_does_not_count_again() {
+        assert_eq!(
+            [left(100, 0, 0), left(100, 0, 4), left(100, 3, 4), left(100, 4, 4)],
+            [100, 100, 25, 0]
+        );
+        assert_eq!(left(u64::MAX, 0, 3), u64::MAX);
+        assert_eq!(left(7, 9, 3), 0);
+    }
+}

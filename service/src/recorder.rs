@@ -33,6 +33,7 @@ pub fn install() -> Result<PrometheusHandle, BuildError> {
         "arbor_access_ended_total",
         "Event streams and waits that ended because their key was revoked"
     );
+    describe_gauge!("arbor_webhooks_pending", "Webhooks that are to be sent");
     describe_counter!(
         "arbor_webhook_attempts_total",
         "Webhooks that were sent, by what came of it"

@@ -118,6 +118,7 @@ impl Default for WebhooksConfig {
             max_delay_s: 3_600,
             timeout_s: 10,
             concurrent: 8,
+            concurrent_per_receiver: 2,
         }
     }
 }

@@ -187,6 +187,8 @@ pub struct WebhooksConfig {
     pub timeout_s: u64,
     /// Messages that are sent at a time.
     pub concurrent: usize,
+    /// Messages that are sent to one host at a time.
+    pub concurrent_per_receiver: usize,
 }
 
 /// Logs.

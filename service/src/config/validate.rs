@@ -100,7 +100,9 @@ fn webhooks(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     check.within("webhooks.first_delay_ms", webhooks.first_delay_ms, 1, DAY_S * 1_000)?;
     check.within("webhooks.max_delay_s", webhooks.max_delay_s, 1, DAY_S)?;
     check.within("webhooks.timeout_s", webhooks.timeout_s, 1, DAY_S)?;
-    check.within("webhooks.concurrent", webhooks.concurrent as u64, 1, 1 << 10)
+    check.within("webhooks.concurrent", webhooks.concurrent as u64, 1, 1 << 10)?;
+    let per_receiver = webhooks.concurrent_per_receiver as u64;
+    check.within("webhooks.concurrent_per_receiver", per_receiver, 1, 1 << 10)
 }
 
 fn engine(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {

@@ -40,6 +40,7 @@ pub(super) async fn refresh(inner: &Arc<Inner>) -> Result<(), sqlx::Error> {
         metrics::gauge!("arbor_jobs", "state" => state.name()).set(count as f64);
     }
     metrics::gauge!("arbor_queue_tasks").set(inner.store.waiting_tasks().await? as f64);
+    metrics::gauge!("arbor_webhooks_pending").set(inner.store.pending_deliveries().await? as f64);
     metrics::gauge!("arbor_nodes_running").set(inner.in_flight().len() as f64);
     let cache = inner.cache.stats();
     metrics::gauge!("arbor_cache_bytes").set(cache.bytes as f64);

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Whether an address is one of the open internet, as the registries of special-purpose addresses of IANA have
-/// it. Not: this machine, private and link-local networks (and with them the metadata services of clouds),
+/// it, and not what clouds have made of some. Not: this machine, private and link-local networks (and with them the metadata services of clouds),
 /// carriers' networks, multicast, documentation, tests, what is reserved, and addresses that stand for such
 /// ones of IPv4.
 #[must_use]
@@ -28,7 +28,9 @@ fn is_public_v4(v4: Ipv4Addr) -> bool {
         || (a, b, c) == (192, 0, 0)
         || (a == 198 && b & 0xfe == 18)
         || (a, b, c) == (192, 88, 99)
-        || a >= 240;
+        || a >= 240
+        // A public address by the registry, and by Azure the host of every virtual machine.
+        || v4 == Ipv4Addr::new(168, 63, 129, 16);
     !special
 }
 
@@ -63,6 +65,7 @@ mod tests {
         let public = [
             "1.1.1.1",
             "100.63.255.255",
+            "168.63.129.17",
             "100.128.0.0",
             "172.15.0.1",
             "172.32.0.1",
@@ -80,9 +83,11 @@ mod tests {
             "0.1.2.3",
             "10.1.2.3",
             "100.64.0.1",
+            "100.100.100.200",
             "100.127.255.255",
             "127.0.0.1",
             "127.255.0.1",
+            "168.63.129.16",
             "169.254.169.254",
             "172.16.0.1",
             "172.31.255.255",
@@ -103,6 +108,9 @@ mod tests {
             "::ffff:127.0.0.1",
             "::ffff:10.0.0.1",
             "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b::a83f:8110",
+            "2002:a9fe:a9fe::1",
             "64:ff9b:1::1",
             "100::1",
             "2001::1",

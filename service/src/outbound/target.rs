@@ -91,6 +91,21 @@ impl Target {
         &self.authority
     }
 
+    /// The port.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Who is asked, in one spelling, whatever the port: an address, or a name without the dot at its end.
+    #[must_use]
+    pub fn receiver(&self) -> String {
+        match self.literal {
+            Some(address) => address.to_canonical().to_string(),
+            None => self.host.trim_end_matches('.').to_owned(),
+        }
+    }
+
     /// Path and query.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -115,6 +130,17 @@ mod tests {
         assert_eq!((target.authority(), target.path()), ("[::ffff:7f00:1]:8443", "/x?y=z"));
         assert!(target.is_secure());
         assert_eq!(Target::parse("http://Example.ORG").expect("a URL").authority(), "example.org");
+    }
+
+    #[test]
+    fn a_receiver_has_one_name() {
+        let receiver = |text: &str| Target::parse(text).expect("a URL").receiver();
+        for text in ["https://a.example", "http://A.example.:8080/x", "https://a.example:1/?y"] {
+            assert_eq!(receiver(text), "a.example", "{text}");
+        }
+        for text in ["https://127.0.0.1", "http://[::ffff:7f00:1]:8080/", "http://0x7f.1/"] {
+            assert_eq!(receiver(text), "127.0.0.1", "{text}");
+        }
     }
 
     #[test]

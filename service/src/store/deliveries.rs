@@ -5,9 +5,10 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use uuid::Uuid;
 
-use super::rows::{json as to_json, named, small};
+use super::rows::{json as to_json, named, small, unsigned};
 use super::{Durability, Result, Store, Write};
 use crate::model::{Delivery, DeliveryState, JobError, JobId, JobState};
+use crate::outbound::Target;
 use crate::webhooks::Secret;
 
 /// The owner of jobs that came without a key, in the table of secrets.
@@ -20,6 +21,8 @@ pub struct DueDelivery {
     pub id: String,
     /// Whose job it is about.
     pub owner: Option<String>,
+    /// Who receives it.
+    pub receiver: String,
     /// Where it goes.
     pub url: String,
     /// What it says.
@@ -57,30 +60,65 @@ impl Store {
         rows.iter().map(delivery).collect()
     }
 
-    /// At most `limit` messages whose time has come, those that have waited longest first.
+    /// At most `limit` messages whose time has come, without those that are `under_way` and those to receivers
+    /// that are `full`. Owners come in turns, and each owner's receivers, those that have waited longest first:
+    /// however many one has, the others' are among them.
     ///
     /// # Errors
     /// SQLite's.
-    pub async fn due_deliveries(&self, now_ms: i64, limit: usize) -> Result<Vec<DueDelivery>> {
+    pub async fn due_deliveries(
+        &self,
+        now_ms: i64,
+        under_way: &[&str],
+        full: &[&str],
+        limit: usize,
+    ) -> Result<Vec<DueDelivery>> {
         let rows = sqlx::query(
-            "SELECT delivery.id, delivery.url, delivery.body, delivery.attempts, job.owner \
-             FROM delivery JOIN job ON job.seq = delivery.job \
-             WHERE delivery.next_at_ms <= $1 ORDER BY delivery.next_at_ms LIMIT $2",
+            "WITH due AS (\
+                SELECT delivery.id, delivery.next_at_ms, COALESCE(job.owner, '') AS owner, \
+                ROW_NUMBER() OVER (PARTITION BY delivery.receiver, job.owner \
+                    ORDER BY delivery.next_at_ms, delivery.id) AS turn \
+                FROM delivery JOIN job ON job.seq = delivery.job WHERE delivery.next_at_ms <= $1 \
+                AND delivery.id NOT IN (SELECT value FROM json_each($2)) \
+                AND delivery.receiver NOT IN (SELECT value FROM json_each($3))), \
+             chosen AS (\
+                SELECT id, owner, next_at_ms, \
+                ROW_NUMBER() OVER (PARTITION BY owner ORDER BY turn, next_at_ms, id) AS place FROM due \
+                ORDER BY place, next_at_ms, id LIMIT $4) \
+             SELECT chosen.owner, delivery.id, delivery.receiver, delivery.url, delivery.body, \
+             delivery.attempts FROM chosen JOIN delivery ON delivery.id = chosen.id \
+             ORDER BY chosen.place, chosen.next_at_ms, chosen.id",
         )
         .bind(now_ms)
+        .bind(to_json(&under_way)?)
+        .bind(to_json(&full)?)
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .fetch_all(&self.readers)
         .await?;
         let due = rows.iter().map(|row| {
+            let owner: String = row.try_get("owner")?;
             Ok(DueDelivery {
                 id: row.try_get("id")?,
-                owner: row.try_get("owner")?,
+                owner: Some(owner).filter(|owner| owner != NOBODY),
+                receiver: row.try_get("receiver")?,
                 url: row.try_get("url")?,
                 body: row.try_get("body")?,
                 attempts: small(row.try_get("attempts")?),
             })
         });
         due.collect()
+    }
+
+    /// How many messages are to be sent, now or later.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub async fn pending_deliveries(&self) -> Result<u64> {
+        let count: i64 =
+            sqlx::query_scalar("SELECT COUNT(*) FROM delivery WHERE next_at_ms IS NOT NULL")
+                .fetch_one(&self.readers)
+                .await?;
+        Ok(unsigned(count))
     }
 
     /// When the next message is to be sent after `now_ms`; none if none waits.
@@ -205,14 +243,17 @@ impl Write {
             object.insert("proof".to_owned(), json!({"hash": hash, "bytes": bytes}));
         }
         let body = json!({"type": format!("job.{state}"), "at_ms": at_ms, "data": data});
+        let url: String = row.try_get("webhook_url")?;
+        let receiver = Target::parse(&url).map_or_else(|_| url.clone(), |target| target.receiver());
         sqlx::query(
-            "INSERT INTO delivery (id, job, event, url, body, state, created_at_ms, next_at_ms) \
-             VALUES ($1, $2, $3, $4, $5, 'pending', $6, $6)",
+            "INSERT INTO delivery (id, job, event, url, receiver, body, state, created_at_ms, \
+             next_at_ms) VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $7)",
         )
         .bind(Uuid::now_v7().to_string())
         .bind(seq)
         .bind(event)
-        .bind(row.try_get::<String, _>("webhook_url")?)
+        .bind(url)
+        .bind(receiver)
         .bind(to_json(&body)?)
         .bind(at_ms)
         .execute(self.connection())

@@ -1,6 +1,5 @@
 //! Sends what is written down.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::backoff::random;
+use super::turns::Turns;
 use super::{Backoff, Destinations, Secret, sign};
 use crate::clock::Times;
 use crate::config::WebhooksConfig;
@@ -23,6 +23,9 @@ use crate::store::{Attempt, DueDelivery, Store};
 const PAUSE: Duration = Duration::from_secs(5);
 /// The longest time without looking whether a message is due.
 const LOOK: Duration = Duration::from_secs(60);
+
+/// Longest reason why a message was not taken, in characters.
+const MAX_REASON: usize = 300;
 
 struct Courier {
     store: Store,
@@ -55,36 +58,27 @@ pub async fn run(
         tracing::warn!(%error, "messages may wait for the clock");
     }
     let told = store.told();
-    let mut under_way = HashSet::new();
+    let mut turns = Turns::new(config.concurrent, config.concurrent_per_receiver);
     let mut tasks = JoinSet::new();
     loop {
-        let mut wait = LOOK;
-        match due(&courier, under_way.len(), config.concurrent).await {
-            Ok((due, next)) => {
-                for message in due {
-                    if under_way.len() < config.concurrent && under_way.insert(message.id.clone()) {
-                        let courier = Arc::clone(&courier);
-                        tasks.spawn(async move { courier.attempt(message).await });
-                    }
-                }
-                wait = wait.min(next.unwrap_or(LOOK));
-            }
+        let wait = match send_due(&courier, &mut turns, &mut tasks).await {
+            Ok(next) => next.unwrap_or(LOOK).min(LOOK),
             Err(error) => {
                 tracing::warn!(%error, "messages cannot be read");
-                wait = PAUSE;
+                PAUSE
             }
-        }
+        };
         tokio::select! {
             () = closing.cancelled() => return,
             () = told.notified() => {}
             () = tokio::time::sleep(wait) => {}
             Some(done) = tasks.join_next() => match done {
-                Ok(id) => { under_way.remove(&id); }
+                Ok(id) => turns.done(&id),
                 Err(error) => {
                     // Which one is not known: all that still run come back by themselves.
                     tracing::error!(%error, "a message was not sent: an error of ours");
                     tasks.shutdown().await;
-                    under_way.clear();
+                    turns.none();
                     tokio::time::sleep(PAUSE).await;
                 }
             },
@@ -92,17 +86,29 @@ pub async fn run(
     }
 }
 
-/// Messages that may be due, those under way among them, and the time until the next one is.
-async fn due(
-    courier: &Courier,
-    under_way: usize,
-    concurrent: usize,
-) -> Result<(Vec<DueDelivery>, Option<Duration>), sqlx::Error> {
+/// Begins to send what is due, as far as there are places, and gives the time until more is.
+async fn send_due(
+    courier: &Arc<Courier>,
+    turns: &mut Turns,
+    tasks: &mut JoinSet<String>,
+) -> Result<Option<Duration>, sqlx::Error> {
+    let store = &courier.store;
     let now = courier.times.now_ms();
-    let due = courier.store.due_deliveries(now, under_way + concurrent).await?;
-    let next = courier.store.next_delivery(now).await?;
-    let next = next.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0)));
-    Ok((due, next))
+    while turns.free() > 0 {
+        let (names, full, limit) = (turns.names(), turns.full(), turns.looked_at());
+        let due = store.due_deliveries(now, &names, &full, limit).await?;
+        // Some may have to wait for others of these: then there are more to be looked at.
+        let taken = turns.take(due);
+        if taken.is_empty() {
+            break;
+        }
+        for message in taken {
+            let courier = Arc::clone(courier);
+            tasks.spawn(async move { courier.attempt(message).await });
+        }
+    }
+    let next = store.next_delivery(now).await?;
+    Ok(next.map(|at| Duration::from_millis(u64::try_from(at - now).unwrap_or(0))))
 }
 
 impl Courier {
@@ -152,10 +158,11 @@ impl Courier {
         let may_ask = |address| self.destinations.may_ask(address);
         let answer = send(request, &target, &*self.resolver, &may_ask, self.limit, 0).await;
         answer.map_err(|error| match error {
-            OutboundError::Refused => {
+            // One answer for both: nobody learns from it which names an inner network has.
+            OutboundError::Refused | OutboundError::Resolve(_) => {
                 "the name has no address of the open internet (webhooks.allow_addresses)".to_owned()
             }
-            error => error.to_string(),
+            error => short(&error.to_string()),
         })
     }
 
@@ -196,6 +203,11 @@ fn what_status_says(status: StatusCode) -> String {
     }
 }
 
+/// What is kept of a reason: it may quote the receiver, whose certificate can be as long as it likes.
+fn short(reason: &str) -> String {
+    reason.chars().filter(|c| !c.is_control()).take(MAX_REASON).collect()
+}
+
 /// The pause that a receiver asks for, in seconds.
 fn retry_after(answer: &Response<Bytes>) -> Option<Duration> {
     let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
@@ -204,4 +216,18 @@ fn retry_after(answer: &Response<Bytes>) -> Option<Duration> {
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_receiver_says_is_kept_in_short() {
+        let long = format!("no secure connection: for \u{1b}[2J{}", "a.example, ".repeat(1000));
+        let kept = short(&long);
+        assert!(kept.starts_with("no secure connection: for [2Ja.example"), "{kept}");
+        assert_eq!(kept.chars().count(), MAX_REASON);
+        assert_eq!(short("the name is new"), "the name is new");
+    }
 }

@@ -8,6 +8,7 @@ mod backoff;
 mod deliver;
 mod policy;
 mod sign;
+mod turns;
 
 pub use backoff::Backoff;
 pub use deliver::run;

@@ -7,6 +7,10 @@ use ipnet::IpNet;
 use crate::config::WebhooksConfig;
 use crate::outbound::{Target, is_public};
 
+/// Ports below are given out to protocols; what listens there is no receiver, and may be made to do something by
+/// what it takes for its own language.
+const FIRST_FREE_PORT: u16 = 1024;
+
 /// Where messages may go.
 #[derive(Clone, Debug)]
 pub struct Destinations {
@@ -45,6 +49,15 @@ impl Destinations {
         if !target.is_secure() && !self.allow_http {
             return Err("not https (webhooks.allow_http would let it pass)".to_owned());
         }
+        if target.port() < FIRST_FREE_PORT
+            && ![80, 443].contains(&target.port())
+            && !self.allow_private
+        {
+            return Err(format!(
+                "port {} is one of another protocol: expected 80, 443 or at least {FIRST_FREE_PORT}",
+                target.port()
+            ));
+        }
         if target.literal().is_some_and(|ip| !self.may_ask(ip)) {
             return Err("the address is not one of the open internet (webhooks.allow_private and \
                         webhooks.allow_addresses would let it pass)"
@@ -76,6 +89,12 @@ mod tests {
         {
             assert!(!check(&closed, inner) && !check(&listed, inner), "{inner}");
             assert!(check(&private, inner), "{inner}");
+        }
+        for port in ["25", "22", "1", "0", "1023"] {
+            assert!(!check(&http, &format!("http://example.org:{port}/")), "{port}");
+        }
+        for port in ["80", "443", "1024", "8443"] {
+            assert!(check(&http, &format!("http://example.org:{port}/")), "{port}");
         }
         assert!(check(&listed, "https://10.1.2.3/") && !check(&listed, "https://10.2.2.3/"));
         assert!(check(&listed, "https://[::ffff:10.1.2.3]/"));

@@ -5,7 +5,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod fair;
 mod receiver;
+mod secrets;
 
 use std::time::{Duration, Instant};
 

@@ -11,7 +11,7 @@ use super::serve::ConfigArgs;
 use crate::access::{ApiKey, KeyRecord, Quota, Role};
 use crate::error::CliError;
 use crate::output;
-use crate::store::{Store, records_file};
+use crate::store::{Store, create_folder, records_file};
 use crate::webhooks::Secret;
 
 /// Longest name of a key.
@@ -100,7 +100,7 @@ impl FolderArgs {
     async fn open(&self) -> Result<Store, CliError> {
         let folder = ConfigArgs::data_folder(self.config.as_deref(), self.data_dir.clone())?;
         let failed = |source| CliError::File { path: folder.clone(), source };
-        std::fs::create_dir_all(&folder).map_err(failed)?;
+        create_folder(&folder).map_err(failed)?;
         let records = records_file(&folder);
         Store::open(&records).await.map_err(|source| CliError::Records { path: records, source })
     }

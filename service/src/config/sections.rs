@@ -16,7 +16,7 @@ pub struct ServerConfig {
     /// key: whoever reaches it may submit, read and remove everything then.
     pub allow_remote: bool,
     /// Host names beside `localhost` for which a server on a loopback address answers: those of a proxy
-    /// before it.
+    /// before it. Also for a server on another address, as long as it has no API keys.
     pub allowed_hosts: Vec<String>,
     /// Connections at a time; further ones wait in the system's backlog.
     pub max_connections: usize,

@@ -1,6 +1,6 @@
 //! The engine begins, and ends.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ use crate::clock::{Clock, Times};
 use crate::config::Config;
 use crate::outbound::SystemResolver;
 use crate::queue;
-use crate::store::{PLANNING, Store, records_file};
+use crate::store::{PLANNING, Store, create_folder, records_file};
 use crate::webhooks;
 
 /// File that is locked while a server has the data folder.
@@ -155,7 +155,7 @@ impl Engine {
 
 /// One server at a time: the system drops the lock with the process, whatever ends it.
 fn lock_folder(folder: &Path) -> Result<File, EngineError> {
-    fs::create_dir_all(folder).map_err(|error| folder_error(folder, &error))?;
+    create_folder(folder).map_err(|error| folder_error(folder, &error))?;
     let file = File::options()
         .create(true)
         .truncate(false)

@@ -39,6 +39,11 @@ pub(super) fn is_open(route: &str) -> bool {
     route != METRICS && OPEN.contains(&route)
 }
 
+/// Whether a route tells nothing of anybody's jobs, the metrics included.
+pub(super) fn is_for_all(route: &str) -> bool {
+    OPEN.contains(&route)
+}
+
 /// Lets a request pass whose key, if one is needed, is valid, allows it, and is not used too often.
 pub(super) async fn guard(
     State(state): State<AppState>,

@@ -1,7 +1,9 @@
 //! Keeps web pages of other origins away, unless they are allowed by `access.cors_origins`: a browser on this
-//! machine reaches a server that strangers do not.
+//! machine, or in this network, reaches a server that strangers do not.
 
-use axum::extract::{Request, State};
+use std::net::IpAddr;
+
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{HOST, HeaderMap, ORIGIN};
 use axum::http::{HeaderName, Uri};
 use axum::middleware::Next;
@@ -14,8 +16,9 @@ use crate::state::AppState;
 /// What browsers say of where a request comes from.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Refuses requests that change or cost something and come from another origin, and, on a server that only
-/// this machine reaches, requests for another host: a name that was made to point here.
+/// Refuses requests that change or cost something and come from another origin, and those for names that this
+/// server does not go by: somebody else's name that was made to point here, so that a page of theirs takes this
+/// server for its own.
 pub(super) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
     if !request.method().is_safe()
@@ -25,16 +28,42 @@ pub(super) async fn guard(State(state): State<AppState>, request: Request, next:
         let detail = "pages of other origins cannot use this server";
         return ApiError::new(ProblemKind::CrossOrigin, detail).field("origin").into_response();
     }
-    let server = &state.config().server;
-    if server.listen.ip().is_loopback()
-        && let Some(host) = host_name(headers, request.uri())
-        && !is_local(&host)
-        && !server.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&host))
-    {
-        let detail = "this server answers for localhost, and for server.allowed_hosts";
-        return ApiError::new(ProblemKind::Misdirected, detail).field("host").into_response();
+    if let Some(host) = host_name(headers, request.uri()) {
+        let route = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
+        if let Err(error) = goes_by(&state, &host, route).await {
+            return error.into_response();
+        }
     }
     next.run(request).await
+}
+
+/// Whether the server goes by this name. One that only this machine reaches does so by none but local ones. One
+/// that others reach, and that has no keys, by addresses and by names without a dot, which nobody can make point
+/// here from outside; what is open to everybody it answers by any name. Where a key is needed a foreign page has
+/// none.
+async fn goes_by(state: &AppState, host: &str, route: Option<&str>) -> Result<(), ApiError> {
+    let server = &state.config().server;
+    if is_local(host) || server.allowed_hosts.iter().any(|name| name.eq_ignore_ascii_case(host)) {
+        return Ok(());
+    }
+    let detail = if server.listen.ip().is_loopback() {
+        "this server answers for localhost, and for server.allowed_hosts"
+    } else {
+        let unnamed = address(host).is_some() || !host.contains('.');
+        if unnamed || route.is_none_or(super::auth::is_for_all) || has_keys(state).await? {
+            return Ok(());
+        }
+        "without API keys this server answers for its addresses, for names without a dot, and for \
+         server.allowed_hosts"
+    };
+    Err(ApiError::new(ProblemKind::Misdirected, detail).field("host"))
+}
+
+async fn has_keys(state: &AppState) -> Result<bool, ApiError> {
+    match state.engine() {
+        Ok(engine) => Ok(engine.has_keys().await?),
+        Err(_) => Ok(!state.began_without_keys()),
+    }
 }
 
 /// Whether a browser says that the request comes from elsewhere.
@@ -67,10 +96,12 @@ fn host_name(headers: &HeaderMap, uri: &Uri) -> Option<String> {
 /// No host has this name (RFC 2606).
 const UNREADABLE: &str = "unreadable.invalid";
 
+fn address(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
 fn is_local(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let loopback = bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    loopback || host.eq_ignore_ascii_case("localhost")
+    host.eq_ignore_ascii_case("localhost") || address(host).is_some_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]

@@ -136,3 +136,22 @@ async fn other_hosts_are_for_servers_that_others_reach() {
     open.server.listen = ([0, 0, 0, 0], 8080).into();
     assert_eq!(ask_host(open, "arbor.example").await, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn without_keys_no_name_that_was_made_to_point_here_is_answered_for() {
+    let mut config = Config::default();
+    config.server.listen = ([0, 0, 0, 0], 8080).into();
+    config.server.allowed_hosts = vec!["arbor.example".to_owned()];
+    let asked = async |host: &str, path: &str| {
+        ask(router(starting(config.clone())), Method::GET, path, &[("host", host)]).await.status()
+    };
+    for host in ["evil.example", "evil.example:8080", "10.0.0.1.evil.example", "evil."] {
+        assert_eq!(asked(host, "/v1/jobs").await, StatusCode::MISDIRECTED_REQUEST, "{host}");
+        assert_eq!(asked(host, "/readyz").await, StatusCode::SERVICE_UNAVAILABLE, "{host}");
+    }
+    // They come as far as the engine, which is starting.
+    for host in ["arbor.example", "10.0.0.1:8080", "[2001:db8::1]:8080", "arbor:8080", "localhost"]
+    {
+        assert_eq!(asked(host, "/v1/jobs").await, StatusCode::SERVICE_UNAVAILABLE, "{host}");
+    }
+}

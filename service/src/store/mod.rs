@@ -72,6 +72,19 @@ pub fn records_file(folder: &Path) -> PathBuf {
     folder.join(RECORDS)
 }
 
+/// Makes a data folder, if it is not there, that nobody but its owner can look into: the records hold what signs
+/// webhooks.
+///
+/// # Errors
+/// The system's.
+pub fn create_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
 /// The records of one data folder.
 #[derive(Clone)]
 pub struct Store {

@@ -122,3 +122,23 @@ fn an_address_that_others_reach_needs_a_key_or_a_word() {
     keys(data.path(), &format!("revoke {}", id_of(&key)));
     assert_code(&check(""), 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_data_folder_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let outer = TempDir::new().unwrap();
+    let mode = |folder: &std::path::Path| folder.metadata().unwrap().permissions().mode() & 0o777;
+    let by_keys = outer.path().join("keys");
+    make(&by_keys, "--name a --role read");
+    let by_server = Server::builder().data_dir(&outer.path().join("server")).start();
+    for folder in [by_keys.as_path(), by_server.data_dir()] {
+        assert_eq!(mode(folder), 0o700, "{}", folder.display());
+    }
+    // One that was there is left as it was.
+    let there = outer.path().join("there");
+    std::fs::create_dir(&there).unwrap();
+    std::fs::set_permissions(&there, PermissionsExt::from_mode(0o755)).unwrap();
+    make(&there, "--name a --role read");
+    assert_eq!(mode(&there), 0o755);
+}

@@ -1,4 +1,4 @@
-//! Web pages of other origins, and who sees the metrics.
+//! Web pages of other origins, names that were made to point here, and who sees the metrics.
 
 use reqwest::Method;
 use serde_json::json;

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use reqwest::{Method, Response};
+use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::common;
@@ -107,4 +108,24 @@ async fn what_was_open_without_a_key_ends_when_one_is_needed() {
     let open = follow(&nobody, &id).await;
     make(server.data_dir(), "--name first --role read");
     assert!(end(open).await < BOUND);
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_key_may_less_than_before() {
+    let data = TempDir::new().unwrap();
+    let server = server_with(&data).start();
+    let [ops, other] =
+        ["admin", "submit"].map(|role| make(data.path(), &format!("--name {role} --role {role}")));
+    let (ops, other) = (as_key(&server, &ops), as_key(&server, &other));
+    submitted(&other, &slow()).await;
+    // Of another name: an admin sees it.
+    let id = submitted(&other, &quick()).await;
+    let (open, kept) = (follow(&ops, &id).await, follow(&other, &id).await);
+    let records = format!("sqlite://{}/arbor.db", data.path().display());
+    let mut records = SqliteConnection::connect(&records).await.unwrap();
+    let lowered = sqlx::query("UPDATE api_key SET role = 'submit' WHERE role = 'admin'");
+    assert_eq!(lowered.execute(&mut records).await.unwrap().rows_affected(), 1);
+    assert!(end(open).await < BOUND);
+    let kept = tokio::time::timeout(Duration::from_millis(500), end(kept)).await;
+    assert!(kept.is_err(), "it goes on");
 }

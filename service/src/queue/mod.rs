@@ -17,6 +17,8 @@ use apalis::prelude::{
 };
 use apalis_sqlite::{Config, SqliteStorage};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument;
 use uuid::Uuid;
 
 use crate::config::EngineConfig;
@@ -125,18 +127,19 @@ async fn work<H: Handler>(
 
 /// Tasks that are being done.
 ///
-/// A worker that is told to stop just when it takes a task may wait for ever for the end of that task, which
-/// never began. When nothing has been done for a while there is nothing to wait for.
+/// A worker that is told to stop just when it takes a task may never look at that task again, and wait for its
+/// end for ever. So tasks go on by themselves once they have begun, and when nothing has been done for a while
+/// there is nothing to wait for.
 #[derive(Debug, Default)]
 struct Busy(AtomicUsize);
 
 /// Counts one task as long as it is being done.
-struct OneTask<'a>(&'a Busy);
+struct OneTask(Arc<Busy>);
 
 impl Busy {
-    fn one(&self) -> OneTask<'_> {
+    fn one(self: &Arc<Self>) -> OneTask {
         self.0.fetch_add(1, Ordering::AcqRel);
-        OneTask(self)
+        OneTask(Arc::clone(self))
     }
 
     /// Returns when nothing has been done for a while.
@@ -149,7 +152,7 @@ impl Busy {
     }
 }
 
-impl Drop for OneTask<'_> {
+impl Drop for OneTask {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -160,8 +163,14 @@ async fn handle<H: Handler>(
     handler: Data<Arc<H>>,
     busy: Data<Arc<Busy>>,
 ) -> Result<(), BoxDynError> {
-    let _one = busy.one();
-    let result = Arc::clone(&handler).handle(task).await;
+    let (one, handler) = (busy.one(), Arc::clone(&handler));
+    let done = async move {
+        let _one = one;
+        handler.handle(task).await
+    };
+    // It ends with the worker that it belongs to.
+    let done = AbortOnDropHandle::new(tokio::spawn(done.in_current_span()));
+    let result = done.await?;
     if result.is_err() {
         // The task is taken again at once; the disk needs a moment.
         tokio::time::sleep(RESTART).await;

@@ -124,6 +124,19 @@ pub struct Header {
     pub keys: Vec<String>,
 }
 
+impl Header {
+    /// What a file of this program says.
+    #[must_use]
+    pub fn new(spec: &ProofSpec, statement: &ProofStatement, keys: &[Digest]) -> Self {
+        Self {
+            plonky3: PLONKY3_VERSION.to_owned(),
+            spec: spec.clone(),
+            statement: statement.clone(),
+            keys: keys.iter().map(to_hex).collect(),
+        }
+    }
+}
+
 /// A file taken apart: lengths and checksum are right, the proof is not yet decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProofFile {
@@ -187,13 +200,7 @@ pub fn encode(
     keys: &[Digest],
     proof: &FinalProof,
 ) -> Result<Vec<u8>, ProverError> {
-    let header = Header {
-        plonky3: PLONKY3_VERSION.to_owned(),
-        spec: spec.clone(),
-        statement: statement.clone(),
-        keys: keys.iter().map(to_hex).collect(),
-    };
-    assemble(&header, &proof.to_bytes()?)
+    assemble(&Header::new(spec, statement, keys), &proof.to_bytes()?)
 }
 
 /// Puts a file together from a header and an encoded proof.

@@ -41,5 +41,6 @@ pub use proof::FinalProof;
 pub use report::{LayerKind, LayerReport, TableReport, Timings};
 pub use security::{Figure, LayerSecurity, Policy, SecurityReport};
 pub use statement::{BaseStatement, Claimed, Expected, StatedFri, Statement};
+pub use step::Proved;
 pub use verify::{FailureClass, Verified, VerifyFailure, VerifyOptions, verify_bytes};
 pub use work::{Work, WorkKind, WorkNode};

@@ -1,4 +1,4 @@
-//! One proof of a chain or a tree: made, measured, verified and reported.
+//! One proof of a chain or a tree: made, measured, verified, encoded and reported.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,6 +16,16 @@ use crate::observer::{Observer, PhaseName};
 use crate::params::BaseSpec;
 use crate::proof::FinalProof;
 use crate::report::{LayerKind, LayerReport, TableReport, Timings};
+
+/// A proof that was just made.
+pub struct Proved {
+    /// The proof.
+    pub proof: FinalProof,
+    /// The proof as [`FinalProof::to_bytes`] encodes it.
+    pub bytes: Vec<u8>,
+    /// What it took.
+    pub report: LayerReport,
+}
 
 /// Which proof of its chain or tree it is.
 #[derive(Clone, Debug)]
@@ -39,7 +49,7 @@ pub(crate) fn prove_base(
     spec: &BaseSpec,
     public_values: &[F],
     observer: &Arc<dyn Observer>,
-) -> Result<(FinalProof, LayerReport), ProverError> {
+) -> Result<Proved, ProverError> {
     let step = Step { place, observer };
     let meter = step.start()?;
     let mut timings = Timings::default();
@@ -58,8 +68,7 @@ pub(crate) fn prove_base(
         permutations: 0,
         queries: spec.fri.num_queries,
     };
-    let report = step.report(timings, size, &proof, used)?;
-    Ok((proof, report))
+    step.finish(proof, timings, size, used)
 }
 
 /// Proves that `children` are valid, and verifies the proof. Its public values must be `expected`.
@@ -71,7 +80,7 @@ pub(crate) fn prove_layer(
     children: &[ChildInput<'_>],
     expected: &Digest,
     observer: &Arc<dyn Observer>,
-) -> Result<(FinalProof, LayerReport), ProverError> {
+) -> Result<Proved, ProverError> {
     let step = Step { place, observer };
     let meter = step.start()?;
     let mut timings = Timings::default();
@@ -94,8 +103,7 @@ pub(crate) fn prove_layer(
         permutations: circuit.permutations(),
         queries: circuit.fri().num_queries,
     };
-    let report = step.report(timings, size, &proof, used)?;
-    Ok((proof, report))
+    step.finish(proof, timings, size, used)
 }
 
 /// The proof that is being made.
@@ -153,13 +161,15 @@ impl Step<'_> {
         Ok(done)
     }
 
-    fn report(
+    /// Encodes the proof, once for the report and for whoever stores it.
+    fn finish(
         &self,
+        proof: FinalProof,
         mut timings: Timings,
         size: Size,
-        proof: &FinalProof,
         used: Used,
-    ) -> Result<LayerReport, ProverError> {
+    ) -> Result<Proved, ProverError> {
+        let bytes = proof.to_bytes()?;
         timings.prepare = self.place.prepare_ms;
         let report = LayerReport {
             layer: self.place.number,
@@ -169,13 +179,13 @@ impl Step<'_> {
             tables: size.tables,
             permutations: size.permutations,
             queries: size.queries,
-            proof_bytes: proof.to_bytes()?.len(),
+            proof_bytes: bytes.len(),
             minor_faults: used.minor_faults,
             peak_bytes: used.peak_bytes,
         };
         log(&report);
         self.observer.layer_finished(&report);
-        Ok(report)
+        Ok(Proved { proof, bytes, report })
     }
 }
 

@@ -47,10 +47,10 @@ fn prove_apart(
             .iter()
             .map(|&child| Arc::new(work.decode(child, &stored[child]).expect("decodes")))
             .collect();
-        let (proof, report) = work.prove(node, &children, cache, &observer()).expect("proves");
-        let bytes = proof.to_bytes().expect("encodes");
-        assert_eq!(report.proof_bytes, bytes.len());
-        stored.push(bytes);
+        let proved = work.prove(node, &children, cache, &observer()).expect("proves");
+        assert_eq!(proved.bytes, proved.proof.to_bytes().expect("encodes"));
+        assert_eq!(proved.report.proof_bytes, proved.bytes.len());
+        stored.push(proved.bytes);
     }
     stored
 }
@@ -66,7 +66,7 @@ fn verified_files(
     let file = |(node, bytes): (usize, &Vec<u8>)| {
         let proof = work.decode(node, bytes).expect("decodes");
         work.verify(node, &proof, cache, &observer()).expect("valid");
-        let file = work.node_file(node, &proof, cache, &observer()).expect("a file or none");
+        let file = work.node_file(node, bytes, cache, &observer()).expect("a file or none");
         if let Some(file) = &file {
             verify_bytes(file, &VerifyOptions::any_strength(), cache).expect("valid by itself");
         }
@@ -128,8 +128,8 @@ fn what_does_not_fit_is_refused() {
     let spec = tree(2, 1);
     let work = Work::plan(&spec, &[], &cache, &observer()).expect("plans");
     assert_eq!(work.nodes()[work.root()].kind, WorkKind::Merge);
-    let (leaf, _) = work.prove(0, &[], &cache, &observer()).expect("proves");
-    let leaf = Arc::new(leaf);
+    let leaf = work.prove(0, &[], &cache, &observer()).expect("proves");
+    let leaf = Arc::new(leaf.proof);
     let one_short = work.prove(work.root(), &[Arc::clone(&leaf)], &cache, &observer());
     assert!(matches!(one_short, Err(ProverError::Statement { .. })));
     // The second leaf is another statement, which this proof does not prove.

@@ -26,13 +26,13 @@ pub fn prove(
     let mut reports = Vec::with_capacity(work.nodes().len());
     let mut below = Vec::new();
     for node in 0..work.root() {
-        let (proof, report) = work.prove(node, &below, cache, observer)?;
-        below = vec![Arc::new(proof)];
-        reports.push(report);
+        let proved = work.prove(node, &below, cache, observer)?;
+        below = vec![Arc::new(proved.proof)];
+        reports.push(proved.report);
     }
-    let (proof, report) = work.prove(work.root(), &below, cache, observer)?;
-    reports.push(report);
+    let root = work.prove(work.root(), &below, cache, observer)?;
+    reports.push(root.report);
     let statement = Statement::new(spec, spec.base.program.result());
     let keys = work.keys(cache, observer)?;
-    Ok(ChainProof { spec: spec.clone(), statement, keys, proof, reports })
+    Ok(ChainProof { spec: spec.clone(), statement, keys, proof: root.proof, reports })
 }

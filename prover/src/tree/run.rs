@@ -169,9 +169,9 @@ impl Run<'_> {
         }
         let children: Vec<Arc<FinalProof>> =
             planned.children.iter().map(|&child| slots.get(child)).collect::<Result<_, _>>()?;
-        let (proof, report) = self.work.prove(node, &children, self.cache, self.observer)?;
-        slots.put(node, proof);
-        slots.report(report);
+        let proved = self.work.prove(node, &children, self.cache, self.observer)?;
+        slots.put(node, proved.proof);
+        slots.report(proved.report);
         Ok(())
     }
 }

@@ -13,8 +13,8 @@ use crate::error::ProverError;
 use crate::observer::Observer;
 use crate::params::{ChainSpec, Program};
 use crate::proof::FinalProof;
-use crate::report::{LayerKind, LayerReport};
-use crate::step::{Place, prove_base, prove_layer};
+use crate::report::LayerKind;
+use crate::step::{Place, Proved, prove_base, prove_layer};
 use crate::tree::NodeId;
 
 /// A chain whose base is prepared.
@@ -76,7 +76,7 @@ impl ChainWork {
         children: &[Arc<FinalProof>],
         cache: &Cache,
         observer: &Arc<dyn Observer>,
-    ) -> Result<(FinalProof, LayerReport), ProverError> {
+    ) -> Result<Proved, ProverError> {
         if layer == 0 {
             let place = place(&self.bottom, 0);
             let base = self.bottom.base();

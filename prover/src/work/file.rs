@@ -5,26 +5,26 @@ use std::sync::Arc;
 use super::{Form, Work};
 use crate::cache::Cache;
 use crate::error::ProverError;
-use crate::format;
+use crate::format::{self, Header};
 use crate::observer::Observer;
 use crate::params::ChainSpec;
-use crate::proof::FinalProof;
 use crate::tree::{LeafSpec, ProofSpec, TreeSpec};
 
 impl Work {
-    /// The proof file, from the proof of the root.
+    /// The proof file, from the encoded proof of the root.
     ///
     /// Errors: a circuit that cannot be built, or the encoder's.
     pub fn file(
         &self,
-        root: &FinalProof,
+        root: &[u8],
         cache: &Cache,
         observer: &Arc<dyn Observer>,
     ) -> Result<Vec<u8>, ProverError> {
-        format::encode(&self.spec, &self.statement(), &self.keys(cache, observer)?, root)
+        let keys = self.keys(cache, observer)?;
+        format::assemble(&Header::new(&self.spec, &self.statement(), &keys), root)
     }
 
-    /// The proof file of one node alone: `None` if the node is not what a chain or a tree of its own would
+    /// The proof file of one node alone, from its encoded proof: `None` if the node is not what a chain or a tree of its own would
     /// have come to. That is so for the layers that only bring a leaf to the common shape, and for nodes
     /// that are padded differently by themselves.
     ///
@@ -32,7 +32,7 @@ impl Work {
     pub fn node_file(
         &self,
         node: usize,
-        proof: &FinalProof,
+        proof: &[u8],
         cache: &Cache,
         observer: &Arc<dyn Observer>,
     ) -> Result<Option<Vec<u8>>, ProverError> {

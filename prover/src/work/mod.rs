@@ -17,7 +17,7 @@ use crate::cache::Cache;
 use crate::error::ProverError;
 use crate::observer::Observer;
 use crate::proof::FinalProof;
-use crate::report::LayerReport;
+use crate::step::Proved;
 use crate::tree::{LeafSpec, NodeId, ProofSpec, ProofStatement};
 
 use self::chain::ChainWork;
@@ -190,7 +190,7 @@ impl Work {
         children: &[Arc<FinalProof>],
         cache: &Cache,
         observer: &Arc<dyn Observer>,
-    ) -> Result<(FinalProof, LayerReport), ProverError> {
+    ) -> Result<Proved, ProverError> {
         match &self.form {
             Form::Chain(chain) => chain.prove(node, children, cache, observer),
             Form::Tree(tree) => tree.prove(node, children, observer),

@@ -12,8 +12,8 @@ use crate::error::ProverError;
 use crate::observer::Observer;
 use crate::params::{BaseSpec, Program};
 use crate::proof::FinalProof;
-use crate::report::{LayerKind, LayerReport};
-use crate::step::{Place, prove_base, prove_layer};
+use crate::report::LayerKind;
+use crate::step::{Place, Proved, prove_base, prove_layer};
 use crate::tree::{LeafSpec, NodeKind, PreparedTree, TreeSpec, prepare};
 
 /// A tree whose circuits are prepared.
@@ -92,7 +92,7 @@ impl TreeWork {
         node: usize,
         children: &[Arc<FinalProof>],
         observer: &Arc<dyn Observer>,
-    ) -> Result<(FinalProof, LayerReport), ProverError> {
+    ) -> Result<Proved, ProverError> {
         match self.spec.leaves.get(node) {
             Some(LeafSpec::Base(spec)) => {
                 let base =
@@ -110,7 +110,7 @@ impl TreeWork {
         node: usize,
         children: &[Arc<FinalProof>],
         observer: &Arc<dyn Observer>,
-    ) -> Result<(FinalProof, LayerReport), ProverError> {
+    ) -> Result<Proved, ProverError> {
         let wrong = || ProverError::Statement { layer: node };
         let planned = &self.prepared.plan().nodes[node];
         let mut given = children.iter();

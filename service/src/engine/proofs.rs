@@ -119,8 +119,9 @@ impl Engine {
                 Some(work) => work,
                 None => Arc::new(Work::plan(&spec, &finished, &cache, &observer)?),
             };
-            let proof = work.decode(node, &stored)?;
-            let file = work.node_file(node, &proof, &cache, &observer)?;
+            // Another version may have stored it.
+            work.decode(node, &stored)?;
+            let file = work.node_file(node, &stored, &cache, &observer)?;
             drop(memory);
             Ok::<_, arbor_prover::ProverError>(file.map(Bytes::from))
         });

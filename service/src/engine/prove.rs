@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arbor_prover::key::to_hex;
-use arbor_prover::{FinalProof, LayerReport, Observer, ProverError, Work};
+use arbor_prover::{FinalProof, Observer, Proved, ProverError, Work};
 use bytes::Bytes;
 
 use super::failure::Failure;
@@ -15,12 +15,9 @@ use crate::model::{JobId, JobRecord, ProofRef};
 use crate::queue::HandlerError;
 use crate::store::{Begin, Begun, Child, FinishedNode, Root};
 
-/// A node's proof, and what is stored of it.
-struct Proved {
-    proof: FinalProof,
-    bytes: Vec<u8>,
-    report: Option<LayerReport>,
-    /// Of the root.
+/// A node's proof, and of the root the proof file too.
+struct Made {
+    proved: Proved,
     file: Option<File>,
 }
 
@@ -84,12 +81,12 @@ impl Inner {
         let (node, root) = (usize::try_from(position).unwrap_or(usize::MAX), begun.root);
         let places: Vec<Child> = begun.children.clone();
         let for_prover = Arc::clone(&work);
-        let proved = self.provers.run(move || {
-            let children = decode(&for_prover, &places, children)?;
+        let made = self.provers.run(move || {
+            let children = decode_all(&for_prover, &places, children)?;
             prove(&for_prover, node, root, &children, &cache, &observer).map_err(Failure::Prover)
         });
-        let proved = match proved.await {
-            Ok(Ok(proved)) => proved,
+        let made = match made.await {
+            Ok(Ok(made)) => made,
             Ok(Err(Failure::Prover(ProverError::Cancelled))) => {
                 return Err(Failure::stopped(running));
             }
@@ -97,7 +94,7 @@ impl Inner {
             Err(_) => return Err(Failure::Panicked),
         };
         drop(memory);
-        self.keep(begun, position, &work, proved).await
+        self.keep(begun, position, &work, made).await
     }
 
     /// The proof of the root is there, the file is not: it got lost, or the process ended in between.
@@ -110,24 +107,20 @@ impl Inner {
     ) -> Result<(), Failure> {
         let work = self.plan(record, begun.seq, running).await?;
         let hash = begun.hash.clone().unwrap_or_default();
-        let own = Child { position, node: begun.node.clone(), hash };
-        let stored = self.child(&own).await?;
+        let own = Child { position, node: begun.node.clone(), hash: hash.clone() };
+        let stored = self.stored(&own).await?;
+        let bytes = stored.len() as u64;
         let observer = self.observer(record.id, Some(begun.node.clone()), running);
         let cache = Arc::clone(&self.cache);
         let for_prover = Arc::clone(&work);
         let made = self.provers.run(move || {
-            let mut proofs = decode(&for_prover, std::slice::from_ref(&own), vec![stored])?;
-            let proof = proofs.remove(0);
-            let file = file(&for_prover, &proof, &cache, &observer).map_err(Failure::Prover)?;
-            let bytes = proof.to_bytes().map_err(Failure::Prover)?;
-            Ok((file, bytes))
+            decode(&for_prover, &own, &stored)?;
+            file(&for_prover, &stored, &cache, &observer).map_err(Failure::Prover)
         });
-        let (file, bytes) = made.await.unwrap_or(Err(Failure::Panicked))?;
+        let file = made.await.unwrap_or(Err(Failure::Panicked))?;
         let _writing = self.blobs.writing().await;
         let root = self.keep_file(&work, file).await?;
-        let hash = blake3::hash(&bytes).to_hex().to_string();
-        let finished =
-            FinishedNode { hash, bytes: bytes.len() as u64, report: None, root: Some(root) };
+        let finished = FinishedNode { hash, bytes, report: None, root: Some(root) };
         self.store.finish(begun.seq, position, &finished, self.times.now_ms()).await?;
         self.forget_deadline(record.id);
         Ok(())
@@ -138,8 +131,12 @@ impl Inner {
         if let Some(proof) = self.proofs.take(&child.hash) {
             return Ok(Fetched::Kept(proof));
         }
+        self.stored(child).await.map(Fetched::Stored)
+    }
+
+    async fn stored(&self, child: &Child) -> Result<Bytes, Failure> {
         match self.blobs.get(&child.hash).await {
-            Ok(bytes) => Ok(Fetched::Stored(bytes)),
+            Ok(bytes) => Ok(bytes),
             Err(BlobError::Damaged { hash }) => {
                 Err(Failure::Damaged { node: child.node.clone(), hash })
             }
@@ -153,11 +150,10 @@ impl Inner {
         begun: &Begun,
         position: i64,
         work: &Work,
-        proved: Proved,
+        made: Made,
     ) -> Result<(), Failure> {
-        let Proved { proof, bytes, report, file } = proved;
+        let Made { proved: Proved { proof, bytes, report }, file } = made;
         let length = bytes.len() as u64;
-        let kind = begun.kind.clone();
         let writing = self.blobs.writing().await;
         let store_proof =
             async { self.blobs.put(Bytes::from(bytes)).await.map_err(Failure::Blobs) };
@@ -171,10 +167,8 @@ impl Inner {
         if root.is_none() {
             self.proofs.put(hash.clone(), length, Arc::new(proof));
         }
-        if let Some(report) = &report {
-            super::metering::node(&kind, report);
-        }
-        let finished = FinishedNode { hash, bytes: length, report, root };
+        super::metering::node(&begun.kind, &report);
+        let finished = FinishedNode { hash, bytes: length, report: Some(report), root };
         self.note_finished(begun, position, &finished).await?;
         drop(writing);
         Ok(())
@@ -284,7 +278,7 @@ enum Fetched {
     Stored(Bytes),
 }
 
-fn decode(
+fn decode_all(
     work: &Work,
     places: &[Child],
     fetched: Vec<Fetched>,
@@ -293,16 +287,16 @@ fn decode(
     children
         .map(|(place, fetched)| match fetched {
             Fetched::Kept(proof) => Ok(proof),
-            Fetched::Stored(bytes) => {
-                let node = usize::try_from(place.position).unwrap_or(usize::MAX);
-                // The name of the bytes was right: they are what was stored, by another version perhaps.
-                work.decode(node, &bytes).map(Arc::new).map_err(|_| Failure::Damaged {
-                    node: place.node.clone(),
-                    hash: place.hash.clone(),
-                })
-            }
+            Fetched::Stored(bytes) => decode(work, place, &bytes).map(Arc::new),
         })
         .collect()
+}
+
+/// The name of the bytes was right: they are what was stored, by another version perhaps.
+fn decode(work: &Work, place: &Child, bytes: &[u8]) -> Result<FinalProof, Failure> {
+    let node = usize::try_from(place.position).unwrap_or(usize::MAX);
+    let damaged = |_| Failure::Damaged { node: place.node.clone(), hash: place.hash.clone() };
+    work.decode(node, bytes).map_err(damaged)
 }
 
 fn prove(
@@ -312,16 +306,15 @@ fn prove(
     children: &[Arc<FinalProof>],
     cache: &arbor_prover::Cache,
     observer: &Arc<dyn Observer>,
-) -> Result<Proved, ProverError> {
-    let (proof, report) = work.prove(node, children, cache, observer)?;
-    let file = if root { Some(file(work, &proof, cache, observer)?) } else { None };
-    let bytes = proof.to_bytes()?;
-    Ok(Proved { proof, bytes, report: Some(report), file })
+) -> Result<Made, ProverError> {
+    let proved = work.prove(node, children, cache, observer)?;
+    let file = if root { Some(file(work, &proved.bytes, cache, observer)?) } else { None };
+    Ok(Made { proved, file })
 }
 
 fn file(
     work: &Work,
-    root: &FinalProof,
+    root: &[u8],
     cache: &arbor_prover::Cache,
     observer: &Arc<dyn Observer>,
 ) -> Result<File, ProverError> {

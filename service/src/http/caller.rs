@@ -7,9 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 
 use crate::access::{KeyRecord, Quota, Role};
-use crate::engine::EngineError;
-use crate::http::ApiError;
-use crate::model::{JobId, JobRecord};
+use crate::model::JobRecord;
 
 /// Who sent a request: the owner of a valid key, put into the request's extensions by the layer that checked it.
 /// Where there are no keys everybody is the same nobody, who may see all jobs.
@@ -50,23 +48,11 @@ impl Caller {
         key.map(|key| key.name.clone())
     }
 
-    /// Whether it sees the jobs of its name alone.
+    /// Whether a job is one that it sees.
     #[must_use]
-    pub fn is_restricted(&self) -> bool {
-        self.restricted_to().is_some()
-    }
-
-    /// Lets the caller see its own jobs alone; another's looks as if it were not there.
-    ///
-    /// # Errors
-    /// No such job.
-    pub fn own(&self, id: JobId, record: JobRecord) -> Result<JobRecord, ApiError> {
+    pub fn sees(&self, job: &JobRecord) -> bool {
         let restricted = self.restricted_to();
-        if restricted.is_none() || restricted == record.owner {
-            Ok(record)
-        } else {
-            Err(EngineError::NoSuchJob { id }.into())
-        }
+        restricted.is_none() || restricted == job.owner
     }
 }
 

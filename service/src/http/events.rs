@@ -12,9 +12,9 @@ use futures::stream;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::path::JobPath;
+use super::ApiError;
+use super::owned::OwnJob;
 use super::query::Query;
-use super::{ApiError, Caller};
 use crate::api::ProblemKind;
 use crate::model::{Event, JobId};
 use crate::state::AppState;
@@ -47,8 +47,7 @@ const PAUSE: Duration = Duration::from_millis(100);
     ))]
 pub(super) async fn get(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
-    caller: Caller,
+    OwnJob(record): OwnJob,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -56,7 +55,7 @@ pub(super) async fn get(
     let after = query.number("after", 0..=i64::MAX)?;
     let after = last_event_id(&headers)?.or(after).unwrap_or(0);
     let engine = state.engine()?;
-    let record = caller.own(id, engine.job(id).await?)?;
+    let id = record.id;
     if record.state.is_final() && engine.events(id, after, 1).await?.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }

@@ -6,7 +6,7 @@ use axum::http::header::{ETAG, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 
-use super::path::JobPath;
+use super::owned::{OwnJob, OwnJobIfAny};
 use super::prefer::Wait;
 use super::query::Query;
 use super::wait::wait_for;
@@ -15,8 +15,9 @@ use crate::api::{JobView, Links, ProblemKind};
 use crate::engine::Deleted;
 use crate::state::AppState;
 
-/// Most nodes whose reports a job shows by itself: the longest chain, and trees of 64 leaves at eight a node.
-const MAX_REPORTS: u32 = 73;
+/// Most nodes whose reports a job shows by itself: the longest chain, and trees of 64 leaves at eight a node. The
+/// description of [`JobView::layers`] says it too.
+pub(super) const MAX_REPORTS: u32 = 73;
 
 /// Look at a job
 ///
@@ -36,14 +37,13 @@ const MAX_REPORTS: u32 = 73;
     ))]
 pub(super) async fn get(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
-    caller: Caller,
+    OwnJob(mut record): OwnJob,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Query::of(&uri, &[])?;
     let engine = state.engine()?;
-    let mut record = caller.own(id, engine.job(id).await?)?;
+    let id = record.id;
     let known = |revision| etag::matches(&headers, IF_NONE_MATCH, &etag::of_revision(revision));
     let wait = Wait::of(&headers, state.config().server.max_wait_s);
     let conditional = known(record.revision).is_some();
@@ -92,30 +92,18 @@ pub(super) async fn get(
     ))]
 pub(super) async fn delete(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
-    caller: Caller,
+    OwnJobIfAny(id, record): OwnJobIfAny,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<StatusCode, ApiError> {
     Query::of(&uri, &[])?;
     let engine = state.engine()?.clone();
-    if caller.is_restricted() || headers.contains_key(IF_MATCH) {
-        let found = engine.job(id).await.map_err(ApiError::from);
-        // Another's job looks as if it were not there.
-        match found.and_then(|record| caller.own(id, record)) {
-            Err(error) if error.kind() == ProblemKind::NoSuchJob => {
-                return Ok(StatusCode::NO_CONTENT);
-            }
-            found => {
-                let record = found?;
-                let tag = etag::of_revision(record.revision);
-                if etag::matches(&headers, IF_MATCH, &tag) == Some(false) {
-                    let detail = format!("the job is {} now", record.state);
-                    let error = ApiError::new(ProblemKind::PreconditionFailed, detail);
-                    return Err(error.header(ETAG, tag));
-                }
-            }
-        }
+    let Some(record) = record else { return Ok(StatusCode::NO_CONTENT) };
+    let tag = etag::of_revision(record.revision);
+    if etag::matches(&headers, IF_MATCH, &tag) == Some(false) {
+        let detail = format!("the job is {} now", record.state);
+        let error = ApiError::new(ProblemKind::PreconditionFailed, detail);
+        return Err(error.header(ETAG, tag));
     }
     match run(async move { engine.delete(id).await }).await? {
         Deleted::Cancelling => Ok(StatusCode::ACCEPTED),
@@ -137,16 +125,13 @@ pub(super) async fn delete(
     ))]
 pub(super) async fn retry(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
+    OwnJob(job): OwnJob,
     caller: Caller,
     uri: Uri,
 ) -> Result<Response, ApiError> {
     Query::of(&uri, &[])?;
     let engine = state.engine()?.clone();
-    if caller.is_restricted() {
-        caller.own(id, engine.job(id).await?)?;
-    }
-    let quota = caller.quota();
+    let (id, quota) = (job.id, caller.quota());
     let record = run(async move { engine.retry(id, quota).await }).await?;
     let tag = etag::of_revision(record.revision);
     let view = JobView::from(record);

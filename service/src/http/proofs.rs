@@ -14,13 +14,13 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::stream;
 
-use super::path::{JobPath, NodePath};
+use super::owned::{OwnJob, OwnNode};
 use super::query::Query;
 use super::range::{Wanted, wanted};
-use super::{ApiError, Caller, etag};
+use super::{ApiError, etag};
 use crate::api::ProblemKind;
 use crate::engine::{Engine, EngineError, StoredProof};
-use crate::model::JobId;
+use crate::model::JobRecord;
 use crate::state::AppState;
 
 /// Bytes that are read at once.
@@ -49,15 +49,14 @@ const IMMUTABLE: HeaderValue = HeaderValue::from_static("private, max-age=315360
     ))]
 pub(super) async fn job(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
-    caller: Caller,
+    OwnJob(job): OwnJob,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Query::of(&uri, &[])?;
-    let file = Wish { id, node: None, head: method == Method::HEAD };
-    serve(&state, &file, &caller, &headers).await
+    let file = Wish { job, node: None, head: method == Method::HEAD };
+    serve(&state, &file, &headers).await
 }
 
 /// Download the proof of a node
@@ -78,20 +77,19 @@ pub(super) async fn job(
     ))]
 pub(super) async fn node(
     State(state): State<AppState>,
-    NodePath(id, node): NodePath,
-    caller: Caller,
+    OwnNode(job, node): OwnNode,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     Query::of(&uri, &[])?;
-    let file = Wish { id, node: Some(node), head: method == Method::HEAD };
-    serve(&state, &file, &caller, &headers).await
+    let file = Wish { job, node: Some(node), head: method == Method::HEAD };
+    serve(&state, &file, &headers).await
 }
 
 /// What is asked for.
 struct Wish {
-    id: JobId,
+    job: JobRecord,
     node: Option<NodeId>,
     head: bool,
 }
@@ -100,23 +98,15 @@ impl Wish {
     /// A name for the file on the client's side.
     fn file_name(&self) -> String {
         match self.node {
-            None => format!("{}.arbor", self.id),
-            Some(NodeId { level, index }) => format!("{}-{level}-{index}.arbor", self.id),
+            None => format!("{}.arbor", self.job.id),
+            Some(NodeId { level, index }) => format!("{}-{level}-{index}.arbor", self.job.id),
         }
     }
 }
 
-async fn serve(
-    state: &AppState,
-    wish: &Wish,
-    caller: &Caller,
-    headers: &HeaderMap,
-) -> Result<Response, ApiError> {
+async fn serve(state: &AppState, wish: &Wish, headers: &HeaderMap) -> Result<Response, ApiError> {
     let engine = state.engine()?;
-    if caller.is_restricted() {
-        caller.own(wish.id, engine.job(wish.id).await?)?;
-    }
-    let proof = engine.proof(wish.id, wish.node).await?;
+    let proof = engine.proof(wish.job.id, wish.node).await?;
     let tag = etag::of_hash(&proof.hash);
     let mut fixed = HeaderMap::new();
     fixed.insert(ETAG, tag.clone());

@@ -9,9 +9,9 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE, VARY};
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 
-use super::path::JobPath;
+use super::ApiError;
+use super::owned::OwnJob;
 use super::query::{Query, refuse};
-use super::{ApiError, Caller};
 use crate::api::{NodeTimings, TimingsView};
 use crate::state::AppState;
 
@@ -33,8 +33,7 @@ open_ms,verify_ms,total_ms,permutations,queries,proof_bytes,minor_faults,peak_by
     ))]
 pub(super) async fn get(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
-    caller: Caller,
+    OwnJob(record): OwnJob,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -46,8 +45,7 @@ pub(super) async fn get(
         Some(_) => return Err(refuse("format", "\"format\" must be json or csv".to_owned())),
     };
     let engine = state.engine()?;
-    let record = caller.own(id, engine.job(id).await?)?;
-    let nodes = engine.nodes(id).await?;
+    let nodes = engine.nodes(record.id).await?;
     let made = nodes.iter().filter(|node| node.kind != "finished").count();
     let layers: Vec<_> = nodes
         .into_iter()
@@ -58,7 +56,7 @@ pub(super) async fn get(
         return Ok((headers, table(&layers)).into_response());
     }
     let view = TimingsView {
-        job: id.to_string(),
+        job: record.id.to_string(),
         state: record.state,
         nodes: made,
         sum_ms: sum(&layers),

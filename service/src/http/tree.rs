@@ -4,9 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
 
-use super::path::JobPath;
+use super::ApiError;
+use super::owned::OwnJob;
 use super::query::Query;
-use super::{ApiError, Caller};
 use crate::api::{TreeNode, TreeView};
 use crate::state::AppState;
 
@@ -21,13 +21,11 @@ use crate::state::AppState;
     ))]
 pub(super) async fn get(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
-    caller: Caller,
+    OwnJob(job): OwnJob,
     uri: Uri,
 ) -> Result<Json<TreeView>, ApiError> {
     Query::of(&uri, &[])?;
     let engine = state.engine()?;
-    caller.own(id, engine.job(id).await?)?;
-    let nodes = engine.nodes(id).await?.into_iter().map(TreeNode::from).collect();
-    Ok(Json(TreeView { job: id.to_string(), nodes }))
+    let nodes = engine.nodes(job.id).await?.into_iter().map(TreeNode::from).collect();
+    Ok(Json(TreeView { job: job.id.to_string(), nodes }))
 }

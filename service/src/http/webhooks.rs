@@ -4,9 +4,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
 
-use super::path::JobPath;
+use super::ApiError;
+use super::owned::OwnJob;
 use super::query::Query;
-use super::{ApiError, Caller};
 use crate::api::DeliveryList;
 use crate::state::AppState;
 
@@ -21,12 +21,10 @@ use crate::state::AppState;
     ))]
 pub(super) async fn get(
     State(state): State<AppState>,
-    JobPath(id): JobPath,
-    caller: Caller,
+    OwnJob(job): OwnJob,
     uri: Uri,
 ) -> Result<Json<DeliveryList>, ApiError> {
     Query::of(&uri, &[])?;
     let engine = state.engine()?;
-    caller.own(id, engine.job(id).await?)?;
-    Ok(Json(DeliveryList { deliveries: engine.deliveries(id).await? }))
+    Ok(Json(DeliveryList { deliveries: engine.deliveries(job.id).await? }))
 }

@@ -35,7 +35,8 @@ pub struct Job {
     /// Jobs of a higher priority run first.
     #[serde(default)]
     pub priority: i64,
-    /// Seconds after which the job is no longer wanted.
+    /// Seconds after which the job is no longer wanted, 1 or more.
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::some")]
     pub deadline_s: Option<u64>,
     /// Free labels, kept with the job.
@@ -314,6 +315,10 @@ impl Job {
         finished: Vec<ProofSpec>,
         find: FindJob<'_>,
     ) -> Result<ProofSpec, ParamError> {
+        if self.deadline_s == Some(0) {
+            let (parameter, allowed) = ("deadline_s".to_owned(), "1 or more".to_owned());
+            return Err(ParamError::Refused { parameter, value: 0, allowed });
+        }
         let spec = match self.recursion {
             Recursion::Chain { .. } => ChainSpec::resolve(self, preset).map(ProofSpec::Chain)?,
             Recursion::Tree { .. } => {

@@ -41,7 +41,7 @@ pub struct JobView {
     pub keys: Vec<String>,
     /// Its proof file, once it is there.
     pub proof: Option<ProofRef>,
-    /// Reports of the proofs that are done. Only a single job shows them, and only if it has at most 72
+    /// Reports of the proofs that are done. Only a single job shows them, and only if it has at most 73
     /// nodes; `timings` always has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layers: Option<Vec<LayerReport>>,

@@ -65,7 +65,7 @@ pub struct SubmissionArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     priority: Option<i64>,
     /// Seconds after which the job is no longer wanted
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..))]
     deadline_s: Option<u64>,
     /// A label that the server keeps with the job; may be given more than once
     #[arg(long, value_name = "NAME=VALUE", value_parser = label)]

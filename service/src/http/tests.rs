@@ -155,3 +155,12 @@ async fn without_keys_no_name_that_was_made_to_point_here_is_answered_for() {
         assert_eq!(asked(host, "/v1/jobs").await, StatusCode::SERVICE_UNAVAILABLE, "{host}");
     }
 }
+
+#[test]
+fn the_description_says_how_many_nodes_a_job_shows_reports_of() {
+    let document = serde_json::to_value(super::openapi::document()).expect("JSON");
+    let layers = &document["components"]["schemas"]["JobView"]["properties"]["layers"];
+    let text = layers["description"].as_str().expect("a description");
+    let most = format!("at most {} nodes", super::job::MAX_REPORTS);
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(&most), "{text}");
+}

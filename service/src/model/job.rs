@@ -148,11 +148,12 @@ pub enum ErrorClass {
 /// What a job is expected to take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sizing {
-    /// Peak of memory in bytes.
+    /// Most memory in bytes, what the process takes anyway and the job's circuits included; those of other jobs are
+    /// not, because they are given up for it.
     pub peak_bytes: u64,
-    /// Time to prove everything, in milliseconds; a rough figure.
+    /// Time to prove everything, in milliseconds: within a factor of two on two cores with AVX-512.
     pub prove_ms: u64,
-    /// Bytes on disk: proofs of all nodes.
+    /// Most bytes on disk: proofs of all nodes, and the proof file.
     pub disk_bytes: u64,
 }
 

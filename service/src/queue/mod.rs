@@ -98,6 +98,8 @@ async fn work<H: Handler>(
     let lease = Config::default()
         .queue(QUEUE)
         .batch_size(1)
+        // The lease is enough: it is renewed and given up whether a task is said to run or to be taken.
+        .lock_tasks(false)
         .heartbeat_interval(heartbeat)
         .missed_heartbeats(config.missed_heartbeats as usize);
     let backend = SqliteStorage::<Task>::new(store.writer())

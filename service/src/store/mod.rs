@@ -28,6 +28,7 @@ mod tasks;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
@@ -90,6 +91,8 @@ pub fn create_folder(folder: &Path) -> std::io::Result<()> {
 pub struct Store {
     writer: SqlitePool,
     readers: SqlitePool,
+    /// Whether the connection that writes is to sync what it commits.
+    syncing: Arc<AtomicBool>,
     changes: Arc<Changes>,
     pushed: Arc<Notify>,
     told: Arc<Notify>,
@@ -128,16 +131,23 @@ impl Store {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal);
+        let syncing = Arc::new(AtomicBool::new(false));
+        let synced = Arc::clone(&syncing);
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .min_connections(1)
             .idle_timeout(None)
             .max_lifetime(None)
             .test_before_acquire(false)
-            .after_release(|connection, _| {
+            .after_release(move |connection, _| {
+                let synced = Arc::clone(&synced);
                 Box::pin(async move {
                     // What follows a synced transaction, the queue's included, is not synced by itself.
-                    sqlx::query("PRAGMA synchronous = NORMAL").execute(&mut *connection).await?;
+                    if synced.swap(false, Ordering::Relaxed) {
+                        sqlx::query("PRAGMA synchronous = NORMAL")
+                            .execute(&mut *connection)
+                            .await?;
+                    }
                     // When a write fails, SQLite may end the transaction by itself, and sqlx does not know.
                     // Such a connection is of no use any more.
                     Ok(!connection.is_in_transaction())
@@ -155,7 +165,7 @@ impl Store {
             .await?;
         let (changes, pushed) = (Arc::new(Changes::default()), Arc::new(Notify::new()));
         let told = Arc::new(Notify::new());
-        Ok(Self { writer, readers, changes, pushed, told })
+        Ok(Self { writer, readers, syncing, changes, pushed, told })
     }
 
     /// The connection that writes, for the queue.
@@ -181,7 +191,10 @@ impl Store {
         let tx = match durability {
             Durability::Process => self.writer.begin_with("BEGIN IMMEDIATE").await?,
             Durability::Synced => {
-                self.writer.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await?
+                // There is one such connection: whoever releases it next is the one that syncs.
+                let tx = self.writer.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await;
+                self.syncing.store(true, Ordering::Relaxed);
+                tx?
             }
         };
         let (changes, pushed) = (Arc::clone(&self.changes), Arc::clone(&self.pushed));

@@ -7,20 +7,17 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arbor_circuits::child::ChildShape;
-use arbor_circuits::config::{DIGEST, F, FriConfig};
+use arbor_circuits::config::FriConfig;
 use arbor_circuits::error::CompileError;
 use arbor_circuits::layer::PreparedLayer;
 
 use crate::base::PreparedBase;
+use crate::estimate::{base_circuit_bytes, layer_circuit_bytes};
 use crate::key::LayerKey;
 use crate::params::BaseSpec;
 
 /// Bytes of circuits that [`Cache::new`] keeps: those of a few presets.
 const DEFAULT_BYTES: u64 = 2 << 30;
-/// Bytes of a row of a base circuit beside its columns: the gate and its names.
-const ROW_BYTES: u64 = 128;
-/// Bytes of a circuit beside its tables.
-const CIRCUIT_BYTES: u64 = 1 << 20;
 
 /// Prepared circuits of layers and base computations, for all threads of a process.
 ///
@@ -129,7 +126,8 @@ impl Cache {
             before();
             let layer = PreparedLayer::prepare(children.to_vec(), fri, min_log_height)?;
             self.prepared.fetch_add(1, Ordering::Relaxed);
-            let bytes = layer_bytes(&layer);
+            let log_height = layer.shape().log_heights()[0];
+            let bytes = layer_circuit_bytes(log_height, &fri);
             Ok((layer, bytes))
         });
         self.count(made)
@@ -146,7 +144,7 @@ impl Cache {
         let made = self.bases.get_or_make(&spec.without_inputs(), self.tick(), || {
             before();
             let base = PreparedBase::prepare(spec)?;
-            let bytes = base_bytes(&base, spec);
+            let bytes = base_circuit_bytes(spec);
             Ok((base, bytes))
         });
         self.count(made)
@@ -277,23 +275,6 @@ impl<K: Clone + Eq + Hash, V: Send + Sync + 'static> Store<K, V> {
     fn remove(&self, key: &K) -> bool {
         lock(&self.0).remove(key).is_some()
     }
-}
-
-/// Bytes that a prepared layer keeps.
-fn layer_bytes(layer: &PreparedLayer) -> u64 {
-    layer.preprocessed_bytes() as u64 + CIRCUIT_BYTES
-}
-
-/// Bytes that a prepared base keeps: preprocessed columns with their extension and its tree, and gates.
-fn base_bytes(base: &PreparedBase, spec: &BaseSpec) -> u64 {
-    let element = size_of::<F>() as u64;
-    let tables = base.tables().into_iter().filter(|table| table.preprocessed > 0);
-    let bytes = tables.map(|table| {
-        let blowup = 1 << spec.fri.log_blowup;
-        let columns = table.preprocessed as u64 * (1 + blowup) + 2 * DIGEST as u64 * blowup;
-        (columns * element + ROW_BYTES) << table.log_height
-    });
-    bytes.sum::<u64>() + CIRCUIT_BYTES
 }
 
 /// A poisoned lock holds nothing half-done here: a value is stored whole or not at all.

@@ -19,8 +19,8 @@ use crate::report::LayerReport;
 use crate::statement::Statement;
 use crate::tree::{ProofSpec, ProofStatement};
 
+pub(crate) use prepare::{FIRST_PADDED_LAYER, min_log_height, prepare_base};
 pub use prepare::{PreparedChain, prepare};
-pub(crate) use prepare::{min_log_height, prepare_base};
 pub use run::prove;
 
 /// The end of a chain, and how it was reached.

@@ -19,7 +19,7 @@ use crate::budget::Budget;
 use crate::cache::Cache;
 use crate::clock::millis;
 use crate::error::{ParamError, ProverError};
-use crate::estimate::derive_any_bytes;
+use crate::estimate::derive_largest_bytes;
 use crate::format::{FormatError, Limits, ProofFile, ReadError};
 use crate::key::to_hex;
 use crate::observer::Observer;
@@ -299,7 +299,7 @@ fn check_limits(spec: &ProofSpec, options: &VerifyOptions) -> Result<(), VerifyF
     at_most("rows of all distinct bases", rows, max_rows)?;
     let max_leaves = options.max_leaves.unwrap_or(MAX_LEAVES) as u64;
     at_most("leaves", spec.num_leaves() as u64, max_leaves)?;
-    at_most(DERIVE_BYTES, derive_any_bytes(spec), max_derive_bytes(options))
+    at_most(DERIVE_BYTES, derive_largest_bytes(spec), max_derive_bytes(options))
 }
 
 fn max_derive_bytes(options: &VerifyOptions) -> u64 {

@@ -23,8 +23,8 @@ fn estimates_grow_with_the_job_and_are_refused_beyond_memory() -> Result<(), Pro
     let peak = |n| Job::chain(BaseJob::keccak(n, 1), 3).resolve().map(|s| estimate(&s).peak_bytes);
     let (small, large) = (peak(1)?, peak(1365)?);
     assert!(small < 1 << 30, "{small}");
-    // Measured: 1,429 MB, of which 1,381 MB are 2633 columns on 2^17 points.
-    assert!(large > 1_429_000_000 && large < 1_600_000_000, "{large}");
+    // Measured: 1,429 MB by itself and 1,530 MB in a server; 1,381 MB are 2633 columns on 2^17 points.
+    assert!(large > 1_530_000_000 && large < 1_700_000_000, "{large}");
     let huge = Job::chain(BaseJob::keccak(174_762, 1), 3).resolve()?;
     if memory::available_bytes().is_some_and(|bytes| bytes < 100 << 30) {
         let error = check_memory(&huge);

@@ -21,7 +21,7 @@ use crate::params::ChainSpec;
 use crate::report::{LayerKind, TableReport};
 
 /// From this layer on tables are no smaller than those of the layer below, so that shapes settle.
-const FIRST_PADDED_LAYER: usize = 4;
+pub(crate) const FIRST_PADDED_LAYER: usize = 4;
 
 /// The circuits of a chain, with their keys.
 pub struct PreparedChain {

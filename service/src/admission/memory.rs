@@ -1,11 +1,17 @@
 //! Room in memory.
 //!
-//! Counted in estimates: what the running nodes may come to, and what the prepared circuits keep. Memory
-//! that the allocator holds on to counts as free, because it serves the next proof.
+//! Counted in estimates: what the process takes anyway, and what the running nodes may come to, the circuits of
+//! their jobs included.
+//!
+//! A submission is asked whether the job fits by itself: circuits that other jobs left behind do not count, because
+//! they are given up for it. They count when a node starts: those that nobody needs are dropped until the rest fits
+//! beside the node. Memory that the allocator holds on to serves the next proof, but not wherever it lies in
+//! pieces: a node that might not fit beside it has it given back to the system first.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use arbor_prover::estimate::PROCESS_BYTES;
 use arbor_prover::{Cache, memory};
 use tokio::sync::Notify;
 
@@ -50,7 +56,7 @@ impl Memory {
         self.0.limit
     }
 
-    /// Refuses what would not fit.
+    /// Refuses a job whose peak, what the process takes anyway included, would not fit if it ran alone.
     ///
     /// # Errors
     /// [`EngineError::TooLarge`] if it never does, [`EngineError::Busy`] if it does not now, because others
@@ -82,12 +88,12 @@ impl Memory {
         }
     }
 
-    /// Reserves without waiting.
+    /// Reserves memory beside what the process takes anyway, without waiting.
     ///
     /// # Errors
     /// As [`Self::admit`]; busy too if running nodes have the memory.
     pub fn reserve_now(&self, bytes: u64) -> Result<Reservation, EngineError> {
-        self.admit(bytes)?;
+        self.admit(PROCESS_BYTES.saturating_add(bytes))?;
         self.try_reserve(bytes).map_err(|reserved| {
             refused("memory");
             let (bytes, reserved) = (bytes.div_ceil(1 << 20), reserved >> 20);
@@ -97,7 +103,7 @@ impl Memory {
         })
     }
 
-    /// Waits until there is room for `bytes`: as long as other nodes run, and then a while more. Circuits
+    /// Waits until there is room for `bytes` beside what the process takes anyway: as long as other nodes run, and then a while more. Circuits
     /// are dropped from the cache where that helps. None if there is no room in the end.
     pub async fn reserve(&self, bytes: u64) -> Option<Reservation> {
         let mut alone_since: Option<Instant> = None;
@@ -107,7 +113,8 @@ impl Memory {
                 Ok(reservation) => return Some(reservation),
                 Err(0) => {
                     let since = *alone_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() >= PATIENCE || self.0.limit.is_some_and(|l| bytes > l) {
+                    let alone = PROCESS_BYTES.saturating_add(bytes);
+                    if since.elapsed() >= PATIENCE || self.0.limit.is_some_and(|l| alone > l) {
                         return None;
                     }
                 }
@@ -121,17 +128,23 @@ impl Memory {
     fn try_reserve(&self, bytes: u64) -> Result<Reservation, u64> {
         let mut reserved = self.0.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(room) = self.room() {
-            let needed = reserved.saturating_add(bytes);
-            let stats = self.0.cache.stats();
-            if needed.saturating_add(stats.bytes) > room {
-                self.0.cache.shrink_to(room.saturating_sub(needed));
-            }
+            let needed = PROCESS_BYTES.saturating_add(*reserved).saturating_add(bytes);
             if needed > room {
                 return Err(*reserved);
             }
+            // What running nodes hold is in their reservations too, and is not dropped.
+            self.0.cache.shrink_to(room - needed);
         }
         *reserved = reserved.saturating_add(bytes);
         Ok(Reservation { memory: self.clone(), bytes })
+    }
+
+    /// Whether what nobody needs any more must be let go for `bytes` more to fit: circuits, and memory that the
+    /// allocator holds on to.
+    #[must_use]
+    pub fn is_tight(&self, bytes: u64) -> bool {
+        let held = memory::resident_bytes().unwrap_or(0);
+        self.room().is_some_and(|room| held.saturating_add(bytes) > room)
     }
 
     /// What the process may have in all right now: the limit, or what it has and the machine has left.

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use arbor_circuits::config::FriConfig;
-use arbor_prover::estimate::{self, estimate_base, estimate_tables, estimate_tree};
+use arbor_prover::estimate::{
+    self, NS_PER_KECCAK_CELL, NS_PER_LAYER_CELL, PROCESS_BYTES, base_ms, base_work_bytes,
+    estimate_tree, layer_ms, layer_work_bytes,
+};
 use arbor_prover::tree::{
     self, LeafSpec, Node, NodeId, NodeKind, PreparedTree, ProofSpec, RunOptions, TreeSpec,
 };
@@ -13,12 +16,6 @@ use serde::Serialize;
 use super::Format;
 use crate::error::CliError;
 use crate::output;
-
-/// Nanoseconds that a cell committed to takes in a layer or a Fibonacci base proof, all phases
-/// included: measured with `arbor bench` on two cores with AVX-512.
-const NS_PER_LAYER_CELL: f64 = 22.0;
-/// The same of a Keccak base proof, whose rows are wide and whose constraints are cheap.
-const NS_PER_KECCAK_CELL: f64 = 12.0;
 
 /// A tree, before any of it is proved. The circuits are compiled: sizes are exact, times and memory
 /// are estimates.
@@ -131,7 +128,7 @@ impl Plan {
         ))?;
         output::line(format_args!(
             "about {:.1} s one by one: {NS_PER_LAYER_CELL} ns for a cell committed to \
-             ({NS_PER_KECCAK_CELL} ns in a Keccak table), measured on two cores with AVX-512",
+             ({NS_PER_KECCAK_CELL} ns in a Keccak table) as on two cores with AVX-512, and grinding",
             self.estimate.total_ms / 1e3
         ))?;
         output::line(format_args!(
@@ -185,17 +182,12 @@ fn leaf_sizes(leaf: &LeafSpec, tree: &PreparedTree, position: usize) -> Sizes {
         LeafSpec::Base(base) => {
             let stats = tree.base(position).map(|base| base.tables()).unwrap_or_default();
             let tables = TableReport::all(&stats, &base.fri);
-            let ns = match base.program {
-                Program::Keccak { .. } => NS_PER_KECCAK_CELL,
-                Program::Fibonacci { .. } => NS_PER_LAYER_CELL,
-            };
-            let ms = milliseconds(&tables, ns);
             Sizes {
                 proves: words(base),
                 tables,
                 fri: Some(base.fri),
-                ms,
-                bytes: estimate_base(base),
+                ms: base_ms(base),
+                bytes: PROCESS_BYTES + base_work_bytes(base),
             }
         }
         LeafSpec::Proof(proof) => {
@@ -213,18 +205,14 @@ fn layer_sizes(tree: &PreparedTree, position: usize, children: &[Child]) -> Size
     let (tables, fri) = tree.layer(position).map_or((Vec::new(), None), |layer| {
         (TableReport::all(&layer.tables(), layer.fri()), Some(*layer.fri()))
     });
-    let ms = milliseconds(&tables, NS_PER_LAYER_CELL);
-    let bytes = fri.map_or(0, |fri| estimate_tables(&tables, &fri));
+    let ms = fri.map_or(0.0, |fri| layer_ms(&tables, &fri));
+    let bytes = fri.map_or(0, |fri| PROCESS_BYTES + layer_work_bytes(&tables, &fri));
     let named = children.iter().map(|child| match child.present {
         true => child.node.to_string(),
         false => format!("[{}]", child.node),
     });
     let proves = format!("verifies {}", named.collect::<Vec<_>>().join(" "));
     Sizes { proves, tables, fri, ms, bytes }
-}
-
-fn milliseconds(tables: &[TableReport], ns_per_cell: f64) -> f64 {
-    tables.iter().map(|table| table.lde_cells).sum::<u64>() as f64 * ns_per_cell / 1e6
 }
 
 /// A base computation in a few words.

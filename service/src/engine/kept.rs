@@ -38,6 +38,11 @@ impl KeptWorks {
         works.truncate(self.most);
     }
 
+    /// Drops the plans of jobs that nobody works on.
+    pub(super) fn keep_only(&self, wanted: impl Fn(JobId) -> bool) {
+        lock(&self.works).retain(|(job, _)| wanted(*job));
+    }
+
     pub(super) fn drop_job(&self, job: JobId) {
         lock(&self.works).retain(|(of, _)| *of != job);
     }

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use arbor_prover::{Observer, ProverError, Work};
+use arbor_prover::{Observer, ProverError, Work, memory};
 use tracing::Instrument;
 
 use super::failure::Failure;
@@ -138,16 +138,27 @@ impl Inner {
         Arc::new(NodeObserver { job, node, stop, notes })
     }
 
-    /// Waits for memory, or for the request to stop.
+    /// Waits for memory, or for the request to stop. Where memory is short, what is kept for nodes to come is let
+    /// go, and what the allocator keeps is given back.
     pub(super) async fn memory_for(
         &self,
         bytes: u64,
         running: &Running,
     ) -> Result<crate::admission::Reservation, Failure> {
-        tokio::select! {
-            reserved = self.memory.reserve(bytes) => reserved.ok_or(Failure::Memory { bytes }),
-            reason = running.stop.asked() => Err(Failure::Stopped(reason)),
+        let tight = self.memory.is_tight(bytes);
+        if tight {
+            let in_flight = self.in_flight();
+            self.works.keep_only(|job| in_flight.iter().any(|(of, _)| *of == job));
+            self.proofs.clear();
         }
+        let reserved = tokio::select! {
+            reserved = self.memory.reserve(bytes) => reserved.ok_or(Failure::Memory { bytes })?,
+            reason = running.stop.asked() => return Err(Failure::Stopped(reason)),
+        };
+        if tight {
+            self.provers.run(memory::release_freed_memory).await.map_err(|_| Failure::Panicked)?;
+        }
+        Ok(reserved)
     }
 
     pub(super) fn log_failure(&self, job: JobId, failure: &Failure) {

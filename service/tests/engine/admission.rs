@@ -79,16 +79,16 @@ async fn what_is_too_large_is_refused_by_name() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_does_not_fit_is_refused_and_what_fits_is_not_killed() {
     let mut bench = Bench::new();
-    bench.config.memory.limit_bytes = 200 << 20;
+    bench.config.memory.limit_bytes = 400 << 20;
     bench.config.memory.cache_bytes = 64 << 20;
     let engine = bench.start().await;
     let large = Job { base: Some(BaseJob::keccak(5_000, 1)), ..fibonacci(20, 1) };
     let large = engine.submit(submission(large)).await;
-    assert!(matches!(large, Err(EngineError::TooLarge { limit, .. }) if limit == 200 << 20));
+    assert!(matches!(large, Err(EngineError::TooLarge { limit, .. }) if limit == 400 << 20));
     let id = submit(&engine, fibonacci(20, 2)).await;
     succeeded(&engine, id).await;
     assert!(engine.reserve(1 << 30).is_err());
-    let held = engine.reserve(100 << 20).unwrap();
+    let held = engine.reserve(150 << 20).unwrap();
     let busy = engine.reserve(150 << 20);
     assert!(matches!(busy, Err(EngineError::Busy { queue: false, .. })));
     drop((held, engine.reserve(150 << 20).is_ok()));

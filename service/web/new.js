@@ -110,9 +110,13 @@ export async function show(main, _parameters, signal) {
 /** The field to show a mistake at: what is wrong with the base of a leaf is wrong in the list of leaves. */
 const placeOf = (form, field) => (field.startsWith('base.') && !controlOf(form, field) ? LEAVES : field);
 
-/** What an error says. Beside a field, the field's own name in front says nothing. */
-const complaint = ({ message, field }) =>
-  sentence([' = ', ': '].reduce((said, mark) => (field && said.startsWith(field + mark) ? said.slice(field.length + mark.length) : said), message));
+/** What an error says. Beside a field, the field's own name in front says nothing; of many leaves, which it is does. */
+const complaint = ({ message, field = '' }) => {
+  const mark = [' = ', ': '].find((sign) => field && message.startsWith(field + sign));
+  const said = mark ? message.slice(field.length + mark.length) : message;
+  const leaf = /^recursion\.leaves\[(\d+)\]/.exec(field);
+  return leaf ? `Leaf ${Number(leaf[1]) + 1}: ${said}.` : sentence(said);
+};
 
 function choice(name, value, label, what, checked) {
   return h('label', { class: 'choice' },

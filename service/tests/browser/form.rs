@@ -85,7 +85,7 @@ async fn mistakes_in_listed_leaves_are_told_with_their_line() {
         ("keccak 3 num_hashes 4", "“num_hashes” is there twice"),
         ("job", "after “job” comes one id"),
         ("fibonacci 3\nkeccak 0", "0 is not allowed"),
-        ("fibonacci 3\njob 0192f5c1-7c1e-7000-8000-000000000000", "no job of this id"),
+        ("fibonacci 3\njob 0192f5c1-7c1e-7000-8000-000000000000", "Leaf 2: there is no such job."),
     ] {
         browser.fill("[name='recursion.leaves']", leaves).await;
         let fault = format!(

@@ -35,6 +35,7 @@ pub mod state;
 pub mod store;
 pub mod threads;
 mod tls;
+pub mod traces;
 pub mod verifier;
 pub mod version;
 pub mod webhooks;

@@ -38,9 +38,21 @@ pub fn install() -> Result<PrometheusHandle, BuildError> {
         "arbor_webhook_attempts_total",
         "Webhooks that were sent, by what came of it"
     );
+    describe_counter!(
+        "arbor_trace_spans_sent_total",
+        "Spans of traces that the collector has taken"
+    );
+    describe_counter!(
+        "arbor_trace_spans_dropped_total",
+        "Spans of traces that were not sent, by reason"
+    );
     // So that they are there, and 0, before anything happens.
     counter!("arbor_http_rate_limited_total").increment(0);
     counter!("arbor_access_ended_total").increment(0);
+    counter!("arbor_trace_spans_sent_total").increment(0);
+    for reason in ["full", "refused", "shutdown", "records"] {
+        counter!("arbor_trace_spans_dropped_total", "reason" => reason).increment(0);
+    }
     for state in ["delivered", "pending", "abandoned"] {
         counter!("arbor_webhook_attempts_total", "result" => state).increment(0);
     }

@@ -154,6 +154,120 @@ fn values_out_of_bounds_name_option_origin_and_bounds() {
 }
 
 #[test]
+fn numbers_with_a_fraction_come_from_everywhere() {
+    assert_eq!(from_file("[telemetry]\nsample_ratio = 1\n").unwrap().telemetry.sample_ratio, 1.0);
+    assert_eq!(from_file("[telemetry]\nsample_ratio = 0.5\n").unwrap().telemetry.sample_ratio, 0.5);
+    let name = "ARBOR_TELEMETRY__SAMPLE_RATIO";
+    assert_eq!(from_environment(name, "0.25").unwrap().telemetry.sample_ratio, 0.25);
+    for value in ["half", "1.5", "-0.1", "nan", "inf"] {
+        let error = from_environment(name, value).unwrap_err();
+        assert!(error.contains("telemetry.sample_ratio") && error.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn the_usual_variables_of_traces_go_before_the_file_and_after_our_own() {
+    let folder = TempDir::new().unwrap();
+    let path = file(
+        &folder,
+        "[telemetry]\notlp_endpoint = \"http://file\"\nservice_name = \"file\"\notlp_timeout_ms = 7\n",
+    );
+    let variables = environment(&[
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://all:4318"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces:4318/x/v1/traces"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%2Cb, x-tenant = t"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "250"),
+        ("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "gzip"),
+        ("OTEL_EXPORTER_OTLP_INSECURE", ""),
+        ("OTEL_SERVICE_NAME", "usual"),
+        ("OTEL_TRACES_SAMPLER", "parentbased_traceidratio"),
+        ("OTEL_TRACES_SAMPLER_ARG", "0.125"),
+        ("ARBOR_TELEMETRY__SERVICE_NAME", "own"),
+    ]);
+    let telemetry = load(Some(&path), variables, &Overrides::default()).unwrap().telemetry;
+    assert_eq!(telemetry.otlp_endpoint, "http://traces:4318/x/v1/traces");
+    assert_eq!(telemetry.target().unwrap().path(), "/x/v1/traces");
+    assert_eq!((telemetry.otlp_timeout_ms, telemetry.sample_ratio), (250, 0.125));
+    assert_eq!(telemetry.service_name, "own");
+    let headers: Vec<_> = telemetry
+        .otlp_headers
+        .iter()
+        .map(|header| (header.name().as_str(), header.reveal().to_str().unwrap()))
+        .collect();
+    assert_eq!(headers, [("api-key", "a,b"), ("x-tenant", "t")]);
+    for (base, path) in [
+        ("http://c", "/v1/traces"),
+        ("http://c:4318/", "/v1/traces"),
+        ("https://c/otlp", "/otlp/v1/traces"),
+        ("https://c/otlp/v1/traces/", "/otlp/v1/traces"),
+    ] {
+        let flags = Overrides { otlp_endpoint: Some(base.to_owned()), ..Overrides::default() };
+        let telemetry = load(None, environment(&[]), &flags).unwrap().telemetry;
+        assert_eq!(telemetry.target().unwrap().path(), path, "{base}");
+    }
+}
+
+#[test]
+fn traces_that_cannot_be_sent_as_asked_are_refused_once_they_are_on() {
+    for (name, value) in [
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+        ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+        ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+        ("OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "/ca.pem"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:4318/traces"),
+        ("OTEL_TRACES_EXPORTER", "zipkin"),
+        ("OTEL_TRACES_SAMPLER", "jaeger_remote"),
+        ("OTEL_SDK_DISABLED", "perhaps"),
+    ] {
+        let on = [("ARBOR_TELEMETRY__OTLP_ENDPOINT", "http://c:4318"), (name, value)];
+        let error = load(None, environment(&on), &Overrides::default()).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+        if !name.ends_with("ENDPOINT") {
+            assert!(!from_environment(name, value).unwrap().telemetry.enabled(), "{name}");
+        }
+    }
+    // What a file says is refused in any case.
+    let error = from_file("[telemetry]\notlp_protocol = \"grpc\"\n").unwrap_err();
+    assert!(
+        error.contains("telemetry.otlp_protocol") && error.contains("http/protobuf"),
+        "{error}"
+    );
+    for endpoint in
+        ["c:4318", "grpc://c", "http://", "http://u:p4ss@c", "http://c#x", "http://c?k=p4ss"]
+    {
+        let error = from_environment("ARBOR_TELEMETRY__OTLP_ENDPOINT", endpoint).unwrap_err();
+        assert!(error.contains("telemetry.otlp_endpoint") && !error.contains("p4ss"), "{error}");
+    }
+}
+
+#[test]
+fn secrets_are_not_repeated_by_what_refuses_them() {
+    let secret = "c0ffee";
+    for text in [
+        format!("[telemetry]\notlp_headers = [\"{secret}\"]\n"),
+        format!("[telemetry]\notlp_headers = [\"bad name={secret}\"]\n"),
+        format!("[telemetry]\notlp_headers = [\"a={secret}\\u0007\"]\n"),
+        format!("[telemetry]\notlp_headers = [\"host={secret}\"]\n"),
+        format!("[telemetry]\notlp_headers = [\"a={secret}]\n"),
+        format!("[telemetry]\notlp_headers = \"a={secret}\"\n"),
+    ] {
+        let error = from_file(&text).unwrap_err();
+        assert!(!error.contains(secret), "{error}");
+        assert!(error.contains("otlp_headers") || error.contains("line 2"), "{error}");
+    }
+    let mut config = from_file(&format!("[telemetry]\notlp_headers = [\"a={secret}\"]\n")).unwrap();
+    let printed = to_toml(&config).unwrap();
+    assert!(printed.contains("a=<hidden>") && !printed.contains(secret), "{printed}");
+    assert!(!format!("{config:?}").contains(secret));
+    // What is printed does not pass for a configuration whose secret it would be.
+    let error = from_file(&printed).unwrap_err();
+    assert!(error.contains("telemetry.otlp_headers") && error.contains("hidden"), "{error}");
+    config.telemetry.otlp_headers.clear();
+    assert_eq!(from_file(&to_toml(&config).unwrap()).unwrap(), config);
+}
+
+#[test]
 fn an_address_that_others_reach_needs_a_word() {
     for address in ["0.0.0.0:0", "192.0.2.1:80", "[::]:0"] {
         let error = from_environment("ARBOR_SERVER__LISTEN", address).unwrap_err();
@@ -183,7 +297,8 @@ fn a_file_that_is_not_there_or_not_toml_is_refused() {
 fn every_value_type_in_the_table_can_come_from_the_environment() {
     // The loader turns text into the type of the default; a type it does not know would be refused as text.
     let known = |value: &Value| {
-        matches!(value, Value::Integer(_) | Value::Boolean(_) | Value::String(_) | Value::Array(_))
+        use Value::{Array, Boolean, Float, Integer, String};
+        matches!(value, Integer(_) | Float(_) | Boolean(_) | String(_) | Array(_))
     };
     for (section, options) in Table::try_from(Config::default()).unwrap() {
         for (option, value) in options.as_table().unwrap() {

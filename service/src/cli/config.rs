@@ -20,8 +20,8 @@ pub struct ConfigCommand {
 enum What {
     /// Check file, environment and flags as `serve` would, and print the result
     ///
-    /// The result is a configuration file that says the same. No option is a secret; one that will be is
-    /// not printed.
+    /// The result is a configuration file that says the same, but for the values of telemetry.otlp_headers,
+    /// which are secrets and not printed.
     Check(CheckArgs),
 }
 

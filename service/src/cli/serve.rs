@@ -35,7 +35,7 @@ const LEAVE: Duration = Duration::from_millis(200);
 /// 130; nothing that is finished is lost.
 ///
 /// Every option is in configs/service.toml. Options are taken from there (or --config), then from the
-/// environment as ARBOR_SECTION__OPTION, then from these flags.
+/// environment as ARBOR_SECTION__OPTION (for traces also from the usual OTEL_* variables), then from these flags.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     #[command(flatten)]
@@ -64,6 +64,9 @@ pub struct ConfigArgs {
     /// Give freed memory back after so many quiet seconds; 0 keeps it
     #[arg(long, value_name = "SECONDS")]
     idle_release: Option<u64>,
+    /// Send traces of jobs to this collector, over OTLP
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<String>,
     /// How log lines are written
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
@@ -82,6 +85,7 @@ impl ConfigArgs {
             threads,
             warm: self.warm.clone(),
             idle_release_s: self.idle_release,
+            otlp_endpoint: self.otlp_endpoint.clone(),
             log_format: self.log_format,
         };
         Ok(config::load(self.config.as_deref(), std::env::vars_os(), &flags)?)

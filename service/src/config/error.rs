@@ -43,12 +43,16 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// The file is not TOML.
-    #[error("{}: {source}", path.display())]
+    #[error("{}, line {line}, column {column}: {reason}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// What does not fit, with its line.
-        source: Box<toml::de::Error>,
+        /// From 1.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+        /// What does not fit there.
+        reason: String,
     },
     /// An option that there is not.
     #[error("{origin}: there is no option {option}{hint}")]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::error::Origin;
-use super::{Config, ConfigError, LogFormat, validate};
+use super::{Config, ConfigError, LogFormat, standard, validate};
 
 /// The file that is read if it is there and no other is named.
 const DEFAULT_FILE: &str = "configs/service.toml";
@@ -33,6 +33,8 @@ pub struct Overrides {
     pub warm: Vec<String>,
     /// `memory.idle_release_s`.
     pub idle_release_s: Option<u64>,
+    /// `telemetry.otlp_endpoint`.
+    pub otlp_endpoint: Option<String>,
     /// `log.format`.
     pub log_format: Option<LogFormat>,
 }
@@ -40,7 +42,7 @@ pub struct Overrides {
 /// The configuration from defaults, file, environment and flags, validated.
 ///
 /// Without `file` it is `configs/service.toml`, if there is one. Of the environment only names of the form
-/// `ARBOR_SECTION__OPTION` are taken.
+/// `ARBOR_SECTION__OPTION` are taken, and for traces those that begin with `OTEL_`.
 ///
 /// # Errors
 /// The first option that is refused, with its origin.
@@ -56,14 +58,20 @@ pub fn load(
         None if default_file.is_file() => merged.file(default_file)?,
         None => {}
     }
-    merged.environment(environment)?;
+    let variables: Vec<_> = environment.into_iter().collect();
+    let unsupported = merged.standard(&variables)?;
+    merged.environment(variables)?;
     let (mut config, mut origins) = merged.finish()?;
     apply(flags, &mut config, &mut origins);
     validate::validate(&config, &origins)?;
-    Ok(config)
+    match unsupported {
+        Some(error) if config.telemetry.enabled() => Err(error),
+        _ => Ok(config),
+    }
 }
 
-/// The configuration as a file that says the same. Nothing in it is secret.
+/// The configuration as a file that says the same, but for secrets: something else stands for them, which no
+/// configuration can have.
 ///
 /// # Errors
 /// The encoder's, of which there are none for this type.
@@ -93,10 +101,7 @@ impl Merged {
     fn file(&mut self, path: &Path) -> Result<(), ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        let table: Table = text.parse().map_err(|source| ConfigError::Syntax {
-            path: path.to_owned(),
-            source: Box::new(source),
-        })?;
+        let table: Table = text.parse().map_err(|source| syntax(path, &text, &source))?;
         let origin = Origin::File(path.to_owned());
         for (section, options) in table {
             let Value::Table(options) = options else {
@@ -110,6 +115,20 @@ impl Merged {
             }
         }
         Ok(())
+    }
+
+    /// Takes the variables that every exporter of traces knows. Gives why not all of them can be followed.
+    fn standard(
+        &mut self,
+        variables: &[(OsString, OsString)],
+    ) -> Result<Option<ConfigError>, ConfigError> {
+        let named =
+            variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str())));
+        let standard = standard::read(named)?;
+        for (option, value, name) in standard.options {
+            self.set("telemetry", option, value, Origin::Environment(name))?;
+        }
+        Ok(standard.unsupported)
     }
 
     fn environment(
@@ -184,6 +203,10 @@ impl Merged {
         let Some(known) = self.known(section, option) else {
             return Err(self.unknown(&path, origin));
         };
+        let value = match (known, value) {
+            (Value::Float(_), Value::Integer(whole)) => Value::Float(whole as f64),
+            (_, value) => value,
+        };
         if !known.same_type(&value) {
             let reason = format!("expected {}, got {}", known.type_str(), value.type_str());
             return Err(ConfigError::Refused { option: path, origin, reason });
@@ -212,6 +235,17 @@ impl Merged {
     }
 }
 
+/// Says where a file is no TOML, without what stands there: it may be a secret.
+fn syntax(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    ConfigError::Syntax {
+        path: path.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before.chars().rev().take_while(|&c| c != '\n').count() + 1,
+        reason: error.message().replace('\n', ", "),
+    }
+}
+
 /// Reads a variable as the type that the option has.
 fn parse_as(known: &Value, text: &str) -> Result<Value, String> {
     match known {
@@ -220,6 +254,9 @@ fn parse_as(known: &Value, text: &str) -> Result<Value, String> {
             .parse()
             .map(Value::Integer)
             .map_err(|_| format!("\"{text}\" is not an integer")),
+        Value::Float(_) => {
+            text.parse().map(Value::Float).map_err(|_| format!("\"{text}\" is not a number"))
+        }
         Value::Boolean(_) => text
             .parse()
             .map(Value::Boolean)
@@ -257,6 +294,10 @@ fn apply(flags: &Overrides, config: &mut Config, origins: &mut Origins) {
     if let Some(seconds) = flags.idle_release_s {
         config.memory.idle_release_s = seconds;
         set("memory.idle_release_s");
+    }
+    if let Some(endpoint) = &flags.otlp_endpoint {
+        config.telemetry.otlp_endpoint.clone_from(endpoint);
+        set("telemetry.otlp_endpoint");
     }
     if let Some(format) = flags.log_format {
         config.log.format = format;

@@ -7,6 +7,8 @@ mod defaults;
 mod error;
 mod load;
 mod sections;
+mod standard;
+mod telemetry;
 mod validate;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,7 @@ pub use sections::{
     AccessConfig, DataConfig, EngineConfig, LimitsConfig, LogConfig, LogFormat, MemoryConfig,
     MetricsAccess, RetentionConfig, ServerConfig, VerificationConfig, WebhooksConfig,
 };
+pub use telemetry::{EndpointError, HeaderError, SecretHeader, TelemetryConfig};
 pub(crate) use validate::MAX_PROVEN_BITS;
 
 /// The configuration of `arbor serve`.
@@ -41,6 +44,8 @@ pub struct Config {
     pub verification: VerificationConfig,
     /// News of jobs to those who want to know.
     pub webhooks: WebhooksConfig,
+    /// Traces of jobs.
+    pub telemetry: TelemetryConfig,
     /// Logs.
     pub log: LogConfig,
 }

@@ -5,7 +5,7 @@ use arbor_prover::params::MAX_LAYERS;
 use tracing_subscriber::EnvFilter;
 
 use super::load::Origins;
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, Origin, telemetry};
 use crate::access::folder_has_keys;
 
 /// Most levels that a tree of two to a node can have.
@@ -34,6 +34,7 @@ pub(super) fn validate(config: &Config, origins: &Origins) -> Result<(), ConfigE
     limits(config, &check)?;
     memory(config, &check)?;
     verification(config, &check)?;
+    telemetry::validate(&config.telemetry, &check)?;
     let retention = &config.retention;
     check.within("retention.finished_s", retention.finished_s, 0, CENTURY_S)?;
     check.within("retention.every_s", retention.every_s, 1, DAY_S)?;
@@ -165,20 +166,30 @@ fn verification(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
 }
 
 /// Knows where options come from.
-struct Check<'a> {
+pub(super) struct Check<'a> {
     origins: &'a Origins,
 }
 
 impl Check<'_> {
-    fn within(&self, option: &str, value: u64, least: u64, most: u64) -> Result<(), ConfigError> {
+    pub(super) fn within(
+        &self,
+        option: &str,
+        value: u64,
+        least: u64,
+        most: u64,
+    ) -> Result<(), ConfigError> {
         if (least..=most).contains(&value) {
             return Ok(());
         }
         Err(self.refuse(option, format!("{value} is not within {least} to {most}")))
     }
 
-    fn refuse(&self, option: &str, reason: String) -> ConfigError {
-        let origin = self.origins.get(option).cloned().unwrap_or_default();
-        ConfigError::Refused { option: option.to_owned(), origin, reason }
+    pub(super) fn refuse(&self, option: &str, reason: String) -> ConfigError {
+        ConfigError::Refused { option: option.to_owned(), origin: self.origin(option), reason }
+    }
+
+    /// Where an option was set.
+    pub(super) fn origin(&self, option: &str) -> Origin {
+        self.origins.get(option).cloned().unwrap_or_default()
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use arbor_prover::{ParamError, ProverError};
 use thiserror::Error;
 
+use crate::config::EndpointError;
 use crate::model::{JobId, JobState};
 
 /// Why a request to the engine fails. Routes turn it into a status and a stable type; causes are logged
@@ -104,6 +105,9 @@ pub enum EngineError {
         /// Why not.
         reason: String,
     },
+    /// Traces cannot be sent where the configuration says.
+    #[error("telemetry.otlp_endpoint: {0}")]
+    Telemetry(#[from] EndpointError),
     /// The server is ending.
     #[error("the server is shutting down")]
     ShuttingDown,

@@ -56,6 +56,16 @@ impl Failure {
         Self::Stopped(running.stop.reason().unwrap_or(Reason::Shutdown))
     }
 
+    /// What its span says.
+    pub(super) fn for_trace(&self) -> String {
+        match self {
+            Self::Stopped(Reason::Cancelled) => "the job was cancelled".to_owned(),
+            Self::Stopped(Reason::Expired) => "the deadline has passed".to_owned(),
+            Self::Stopped(Reason::Shutdown) => "handed back: the server ends".to_owned(),
+            other => other.describe(None).message,
+        }
+    }
+
     /// What clients are told. Causes are in the log.
     pub(super) fn describe(&self, node: Option<&str>) -> JobError {
         let (class, message, retryable) = match self {

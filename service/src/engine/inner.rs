@@ -20,6 +20,7 @@ use crate::clock::Times;
 use crate::config::Config;
 use crate::model::JobId;
 use crate::store::Store;
+use crate::traces::{Attempt, Traces};
 
 /// A node that is being proved: its job and its place in the plan.
 pub(super) type Place = (JobId, i64);
@@ -37,6 +38,7 @@ pub(super) struct Inner {
     pub(super) works: KeptWorks,
     pub(super) proofs: KeptProofs,
     pub(super) progress: mpsc::UnboundedSender<Note>,
+    pub(super) traces: Traces,
     /// Nodes in the hands of this process, and how to stop them.
     running: Mutex<HashMap<Place, Arc<Stop>>>,
     /// When jobs stop being wanted, on the monotonic clock.
@@ -57,6 +59,7 @@ pub(super) struct Running {
     inner: Arc<Inner>,
     place: Place,
     pub(super) stop: Arc<Stop>,
+    pub(super) trace: Attempt,
 }
 
 /// What [`Inner`] is made from.
@@ -69,6 +72,7 @@ pub(super) struct Parts {
     pub(super) cache: Arc<Cache>,
     pub(super) provers: Provers,
     pub(super) progress: mpsc::UnboundedSender<Note>,
+    pub(super) traces: Traces,
 }
 
 impl Inner {
@@ -87,6 +91,7 @@ impl Inner {
             works: KeptWorks::new(concurrent + 1),
             proofs: KeptProofs::default(),
             progress: parts.progress,
+            traces: parts.traces,
             running: Mutex::default(),
             deadlines: Mutex::default(),
             node_files: tokio::sync::Semaphore::new(1),
@@ -105,7 +110,8 @@ impl Inner {
         let stop = Arc::new(Stop::default());
         running.insert(place, Arc::clone(&stop));
         self.mark_busy();
-        Some(Running { inner: Arc::clone(self), place, stop })
+        let trace = self.traces.attempt(place.0);
+        Some(Running { inner: Arc::clone(self), place, stop, trace })
     }
 
     /// Nodes in the hands of this process.
@@ -168,6 +174,7 @@ impl Inner {
 impl Drop for Running {
     fn drop(&mut self) {
         lock(&self.inner.running).remove(&self.place);
+        self.trace.close();
         self.inner.mark_busy();
     }
 }

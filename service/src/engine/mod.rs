@@ -28,6 +28,7 @@ use tokio::sync::{Mutex, watch};
 use crate::access::{KeyRecord, Quota};
 use crate::admission::Reservation;
 use crate::model::{Delivery, Event, JobFilter, JobId, JobRecord, NodeRecord, Page, Sizing};
+use crate::traces::TraceParent;
 
 pub use error::EngineError;
 
@@ -120,6 +121,14 @@ impl Engine {
     /// Refused parameters, too large, no room now, or the store's.
     pub async fn submit(&self, submission: Submission) -> Result<Submitted, EngineError> {
         self.do_submit(submission).await
+    }
+
+    /// Links the trace of a job to what its submission is part of, if jobs are traced.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn link(&self, id: JobId, parent: &TraceParent) -> Result<(), EngineError> {
+        Ok(self.inner.traces.link(id, parent).await?)
     }
 
     /// What [`Self::submit`] would say but for what is short right now, with plan and sizes; nothing is

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arbor_prover::{LayerKind, LayerReport, Observer, PhaseName};
+use arbor_prover::{LayerKind, LayerReport, Observer, PhaseName, PreparedInfo};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -12,6 +12,7 @@ use super::stop::Stop;
 use crate::clock::Times;
 use crate::model::{JobId, Phase};
 use crate::store::Store;
+use crate::traces::Attempt;
 
 /// Least time between two progress events of a job.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -29,10 +30,12 @@ pub(super) struct NodeObserver {
     pub(super) node: Option<String>,
     pub(super) stop: Arc<Stop>,
     pub(super) notes: mpsc::UnboundedSender<Note>,
+    pub(super) trace: Attempt,
 }
 
 impl NodeObserver {
     fn note(&self, name: String) {
+        self.trace.phase(&name);
         let phase = Phase { node: self.node.clone(), name };
         // Nobody listens any more when the server ends.
         let _ = self.notes.send(Note { job: self.job, phase });
@@ -44,13 +47,20 @@ impl Observer for NodeObserver {
         self.note("prepare".to_owned());
     }
 
+    fn prepared(&self, _: &PreparedInfo) {
+        self.trace.pause();
+    }
+
     fn layer_started(&self, _: usize, _: LayerKind) {}
 
     fn phase(&self, _: usize, phase: PhaseName) {
         self.note(phase.to_string());
     }
 
-    fn layer_finished(&self, _: &LayerReport) {}
+    fn layer_finished(&self, report: &LayerReport) {
+        self.trace.report(report);
+        self.trace.pause();
+    }
 
     fn cancelled(&self) -> bool {
         self.stop.reason().is_some()

@@ -47,6 +47,8 @@ impl Inner {
                 }
             };
         tracing::Span::current().record("node", &begun.node);
+        let kind = if proved_before { "file" } else { begun.kind.as_str() };
+        self.trace(&running, job, &begun, kind).await;
         let Some(record) = self.store.job(job).await? else { return Ok(()) };
         let result = if proved_before {
             self.file_of(&record, &begun, position, &running).await
@@ -55,6 +57,7 @@ impl Inner {
                 .increment(1);
             self.prove_node(&record, &begun, position, &running).await
         };
+        running.trace.ended(result.as_ref().err().map(Failure::for_trace));
         match result {
             Ok(()) => Ok(()),
             Err(failure) => self.not_proved(job, &begun, position, failure).await,
@@ -94,6 +97,7 @@ impl Inner {
             Err(_) => return Err(Failure::Panicked),
         };
         drop(memory);
+        running.trace.phase("store");
         self.keep(begun, position, &work, made).await
     }
 
@@ -118,6 +122,7 @@ impl Inner {
             file(&for_prover, &stored, &cache, &observer).map_err(Failure::Prover)
         });
         let file = made.await.unwrap_or(Err(Failure::Panicked))?;
+        running.trace.phase("store");
         let _writing = self.blobs.writing().await;
         let root = self.keep_file(&work, file).await?;
         let finished = FinishedNode { hash, bytes, report: None, root: Some(root) };

@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::outbound::SystemResolver;
 use crate::queue;
 use crate::store::{PLANNING, Store, create_folder, records_file};
+use crate::traces::Traces;
 use crate::webhooks;
 
 /// File that is locked while a server has the data folder.
@@ -29,6 +30,9 @@ const LOCK: &str = "arbor.lock";
 /// Of the time that a shutdown may take, the part that is left to hand back what does not end by itself:
 /// a fifth, at most two seconds.
 const HAND_BACK: (u32, Duration) = (5, Duration::from_secs(2));
+
+/// The longest time for the last spans of traces to be sent at the end.
+const LAST_SPANS: Duration = Duration::from_secs(3);
 
 /// What must end with the engine.
 pub(super) struct Background {
@@ -80,6 +84,7 @@ impl Engine {
             .map_err(|error| folder_error(&folder, &error))?;
         let (notes, written) = mpsc::unbounded_channel();
         let times = Times::start(clock);
+        let traces = Traces::start(&config.telemetry, &store, &times)?;
         let inner = Arc::new(Inner::new(Parts {
             config: config.clone(),
             folder,
@@ -89,6 +94,7 @@ impl Engine {
             cache: Arc::new(Cache::with_bytes(config.memory.cache_bytes)),
             provers,
             progress: notes,
+            traces,
         }));
         recover(&inner).await?;
         warm(&inner).await?;
@@ -127,6 +133,9 @@ impl Engine {
         background.worker.abort();
         let rest = async {
             self.hand_back_rest().await;
+            // Half of what is left is for closing the records.
+            let left = until.saturating_duration_since(Instant::now());
+            self.inner.traces.close((left / 2).min(LAST_SPANS)).await;
             background.others.iter().for_each(JoinHandle::abort);
             self.inner.store.close().await;
         };

@@ -17,7 +17,8 @@ use super::stop::Reason;
 use crate::admission::plan_bytes;
 use crate::model::{JobId, JobRecord};
 use crate::queue::{Handler, HandlerError};
-use crate::store::{Begin, NewNode, PLANNING, PlannedJob, Task};
+use crate::store::{Begin, Begun, NewNode, PLANNING, PlannedJob, Task};
+use crate::traces::What;
 
 impl Handler for Inner {
     fn handle(
@@ -79,8 +80,11 @@ impl Inner {
                 return Ok(());
             }
         };
+        self.trace(&running, job, &begun, "plan").await;
         let Some(record) = self.store.job(job).await? else { return Ok(()) };
-        match self.plan(&record, begun.seq, &running).await {
+        let planned_work = self.plan(&record, begun.seq, &running).await;
+        running.trace.ended(planned_work.as_ref().err().map(Failure::for_trace));
+        match planned_work {
             Ok(work) => {
                 let plan = planned(&work);
                 self.works.put(job, work);
@@ -135,7 +139,14 @@ impl Inner {
         running: &Running,
     ) -> Arc<dyn Observer> {
         let (stop, notes) = (Arc::clone(&running.stop), self.progress.clone());
-        Arc::new(NodeObserver { job, node, stop, notes })
+        Arc::new(NodeObserver { job, node, stop, notes, trace: running.trace.clone() })
+    }
+
+    /// A span begins. That the records cannot say whose retry it is part of is no reason not to prove.
+    pub(super) async fn trace(&self, running: &Running, job: JobId, begun: &Begun, kind: &str) {
+        let run = self.traces.run_of(job).await.unwrap_or_default();
+        let (node, kind) = (begun.node.clone(), kind.to_owned());
+        running.trace.begin(What { kind, node, number: begun.attempt, run });
     }
 
     /// Waits for memory, or for the request to stop. Where memory is short, what is kept for nodes to come is let

@@ -16,6 +16,7 @@ use crate::engine::Submission;
 use crate::model::{JobFilter, JobId, JobState};
 use crate::security::security_of;
 use crate::state::AppState;
+use crate::traces::TraceParent;
 
 /// The header that names a submission.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -40,6 +41,7 @@ const MAX_PAGE: i64 = 200;
     params(
         ("idempotency-key" = Option<String>, Header, description = "A name of this submission, at most 255 visible ASCII characters"),
         ("prefer" = Option<String>, Header, description = "`wait=N`: wait up to N seconds for the end of the job"),
+        ("traceparent" = Option<String>, Header, description = "W3C Trace Context; if jobs are traced, the trace of the job has a link to it"),
     ),
     responses(
         (status = 202, description = "Admitted", body = JobView, headers(("location" = String, description = "Path of the job"), ("etag" = String))),
@@ -68,7 +70,17 @@ pub(super) async fn submit(
         quota: caller.quota(),
         viewer: caller.restricted_to(),
     };
-    let submitted = run(async move { engine.submit(submission).await }).await?;
+    let parent = TraceParent::of(&parts.headers);
+    let submitted = run(async move {
+        let submitted = engine.submit(submission).await?;
+        if let Some(parent) = parent.filter(|_| submitted.fresh)
+            && let Err(error) = engine.link(submitted.record.id, &parent).await
+        {
+            tracing::warn!(%error, "the trace of a job is not linked");
+        }
+        Ok(submitted)
+    })
+    .await?;
     let id = submitted.record.id;
     tracing::info!(job = %id, fresh = submitted.fresh, "submitted");
 

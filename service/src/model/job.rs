@@ -20,6 +20,12 @@ impl JobId {
     pub fn new() -> Self {
         Self(Uuid::now_v7())
     }
+
+    /// Its 128 bits.
+    #[must_use]
+    pub const fn bytes(self) -> [u8; 16] {
+        self.0.into_bytes()
+    }
 }
 
 impl Default for JobId {

@@ -37,6 +37,8 @@ pub struct Begun {
     pub hash: Option<String>,
     /// Whether it is the last one.
     pub root: bool,
+    /// How often it was begun since it last ended, this time included.
+    pub attempt: u32,
 }
 
 /// A child of a node.
@@ -110,6 +112,7 @@ impl Store {
             children: Vec::new(),
             hash: None,
             root: false,
+            attempt: super::rows::small(row.try_get("attempts")?),
         }))
     }
 
@@ -156,6 +159,7 @@ impl Store {
             children: Vec::new(),
             hash: row.try_get("hash")?,
             root,
+            attempt: super::rows::small(row.try_get("attempts")?).saturating_add(1),
         };
         if row.try_get::<i64, _>("attempts")? >= i64::from(max_attempts) {
             write.fail(seq, &crashed(max_attempts, Some(&begun.node)), now_ms).await?;

@@ -25,10 +25,11 @@ mod prune;
 mod retry;
 mod rows;
 mod tasks;
+mod traces;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
@@ -50,8 +51,10 @@ pub use lifecycle::{Begin, Begun, Child, FinishedNode, Root};
 pub use nodes::NodeRow;
 pub use retry::{Retried, Retry};
 pub use tasks::{PLANNING, QUEUE, Recovered, Task};
+pub use traces::TracedJob;
 
 use changes::Changes;
+use traces::OnEnd;
 
 /// What a store answers.
 pub type Result<T> = std::result::Result<T, sqlx::Error>;
@@ -96,6 +99,7 @@ pub struct Store {
     changes: Arc<Changes>,
     pushed: Arc<Notify>,
     told: Arc<Notify>,
+    ends: Arc<OnceLock<OnEnd>>,
 }
 
 /// What a transaction survives.
@@ -116,6 +120,8 @@ pub struct Write {
     tasks: bool,
     news: Arc<Notify>,
     told: bool,
+    ends: Arc<OnceLock<OnEnd>>,
+    ended: Vec<JobId>,
 }
 
 impl Store {
@@ -165,7 +171,8 @@ impl Store {
             .await?;
         let (changes, pushed) = (Arc::new(Changes::default()), Arc::new(Notify::new()));
         let told = Arc::new(Notify::new());
-        Ok(Self { writer, readers, syncing, changes, pushed, told })
+        let ends = Arc::default();
+        Ok(Self { writer, readers, syncing, changes, pushed, told, ends })
     }
 
     /// The connection that writes, for the queue.
@@ -200,7 +207,8 @@ impl Store {
         let (changes, pushed) = (Arc::clone(&self.changes), Arc::clone(&self.pushed));
         let news = Arc::clone(&self.told);
         let (changed, tasks, told) = (Vec::new(), false, false);
-        Ok(Write { tx, changes, pushed, changed, tasks, news, told })
+        let (ends, ended) = (Arc::clone(&self.ends), Vec::new());
+        Ok(Write { tx, changes, pushed, changed, tasks, news, told, ends, ended })
     }
 
     /// Changes whenever the job does; holds the last revision that was committed since it was first asked
@@ -241,6 +249,9 @@ impl Write {
         }
         if self.told {
             self.news.notify_one();
+        }
+        if let Some(on_end) = self.ends.get() {
+            self.ended.into_iter().for_each(on_end);
         }
         Ok(())
     }

@@ -87,6 +87,8 @@ impl Builder {
             .env_remove("ARBOR_CA_FILE")
             .env_remove("ARBOR_ALLOW_HTTP")
             .env_remove("ARBOR_RETAIN_MEMORY")
+            .env_remove("OTEL_EXPORTER_OTLP_ENDPOINT")
+            .env_remove("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
             .env("ARBOR_DATA__MIN_FREE_BYTES", (64 << 20).to_string())
             .env("ARBOR_ENGINE__THREADS", "2")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))

@@ -173,7 +173,7 @@ function build(presets, panel) {
           field('deadline_s', 'Deadline in seconds', whole('', 'none'), { hint: 'after which it is not wanted' }),
           field('labels', 'Labels', h('textarea', { rows: 2, placeholder: 'name=value', spellcheck: 'false' }),
             { hint: 'one name=value a line', wide: true }),
-          field('webhook.url', 'Webhook', h('input', { type: 'url', placeholder: 'https://', autocomplete: 'off', spellcheck: 'false' }),
+          field('webhook.url', 'Webhook', h('input', { type: 'url', placeholder: 'address of the receiver', autocomplete: 'off', spellcheck: 'false' }),
             { hint: 'a receiver of signed messages about the job', wide: true }),
           field('webhook.events', 'Messages', h('select', {},
             h('option', { value: 'end' }, 'when it has ended'), h('option', { value: 'state' }, 'with every state')))))),

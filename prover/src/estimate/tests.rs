@@ -26,18 +26,18 @@ fn assert_same(shape: &ChildShape, sketch: &Sketch, what: &str) {
     assert_eq!(shape.log_arities, arities, "{what}");
 }
 
-fn spec(job: Job) -> ProofSpec {
+fn spec(job: &Job) -> ProofSpec {
     let preset = Preset::named(&job.preset).expect("a preset");
     job.resolve_any(&preset, Vec::new()).expect("valid")
 }
 
 fn chain(base: BaseJob, preset: &str) -> ProofSpec {
-    spec(Job { preset: preset.to_owned(), ..Job::chain(base, 5) })
+    spec(&Job { preset: preset.to_owned(), ..Job::chain(base, 5) })
 }
 
 fn tree(base: BaseJob, arity: usize, depth: usize, preset: &str) -> ProofSpec {
     let recursion = Recursion::Tree { arity, depth: Some(depth), leaves: None };
-    spec(Job { recursion, preset: preset.to_owned(), ..Job::chain(base, 0) })
+    spec(&Job { recursion, preset: preset.to_owned(), ..Job::chain(base, 0) })
 }
 
 /// Compares every proof of a plan with its sketch. Rows are bounded from above, and closely.
@@ -123,13 +123,13 @@ fn parameters_of_every_kind_are_sketched() {
     ];
     for fri in overrides {
         let job = Job { fri, ..Job::chain(BaseJob::fibonacci(300, 0, 1), 3) };
-        compare(&spec(job), &format!("{fri:?}"));
+        compare(&spec(&job), &format!("{fri:?}"));
     }
 }
 
 #[test]
 fn a_long_chain_costs_no_more_thought_than_a_short_one() {
-    let job = |layers| spec(Job::chain(BaseJob::fibonacci(100, 0, 1), layers));
+    let job = |layers| spec(&Job::chain(BaseJob::fibonacci(100, 0, 1), layers));
     let outlook = Outlook::of(&job(64));
     assert_eq!(outlook.layers.len(), 64);
     assert_eq!(outlook.layer_circuits.len(), Outlook::of(&job(8)).layer_circuits.len());

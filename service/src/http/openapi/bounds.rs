@@ -8,6 +8,7 @@ use arbor_prover::fri::{
 use arbor_prover::params::MAX_LAYERS;
 use arbor_prover::preset;
 use arbor_prover::tree::{MAX_ARITY, MAX_LEAVES};
+use serde_json::{Value, json};
 use utoipa::Number;
 use utoipa::openapi::path::Parameter;
 use utoipa::openapi::schema::{ArrayItems, Schema, SchemaType, Type};
@@ -24,9 +25,12 @@ const ORDER: u64 = 2_130_706_433;
 /// An id of a job.
 const ID: &str = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
 
-/// Adds the bounds, and takes null away where a field is left out instead.
+/// Adds the bounds, and takes null away where a field is left out instead. Of jobs there are examples too.
 pub(super) fn add(api: &mut OpenApi) {
     if let Some(components) = &mut api.components {
+        if let Some(RefOr::T(Schema::Object(job))) = components.schemas.get_mut("Job") {
+            job.examples = examples();
+        }
         for name in READ {
             if let Some(RefOr::T(schema)) = components.schemas.get_mut(name) {
                 fields(schema);
@@ -41,6 +45,15 @@ pub(super) fn add(api: &mut OpenApi) {
             }
         }
     }
+}
+
+/// A chain and a tree that take a second.
+fn examples() -> Vec<Value> {
+    let base = json!({"program": "fibonacci", "n": 100});
+    vec![
+        json!({"base": base, "recursion": {"mode": "chain", "layers": 1}, "labels": {"team": "a"}}),
+        json!({"base": base, "recursion": {"mode": "tree", "arity": 2, "depth": 1}, "priority": 1}),
+    ]
 }
 
 fn fields(schema: &mut Schema) {

@@ -130,6 +130,9 @@ pub enum VerifyFailure {
     /// The statement in the file is not the one of its parameters.
     #[error("the statement in the file does not follow from its parameters")]
     Statement,
+    /// A tree without inner layers has parameters for them, which would be part of its statement.
+    #[error("the file has parameters for layers of a tree that there are not")]
+    UnusedParameters,
     /// A key in the file is not the one of its parameters.
     #[error("layer {layer}: the key in the file is not the one that its parameters give")]
     Key {
@@ -246,6 +249,9 @@ pub fn verify_bytes(
     let proof = file.decode_proof()?;
     let start = Instant::now();
     let prepared = derive(spec, options, cache)?;
+    if prepared.canonical(spec) != *spec {
+        return Err(VerifyFailure::UnusedParameters);
+    }
     check_keys(&file, &prepared)?;
     let security = SecurityReport::of(&prepared);
     let policy = options.policy;

@@ -11,12 +11,12 @@ use arbor_prover::format::assemble;
 use arbor_prover::key::to_hex;
 use arbor_prover::proof::FinalProof;
 use arbor_prover::tree::{
-    LeafSpec, PreparedTree, ProofSpec, ProofStatement, RunOptions, TreeSpec, TreeStatement,
-    prepare, prove,
+    LeafSpec, PreparedProof, PreparedTree, ProofSpec, ProofStatement, RunOptions, TreeSpec,
+    TreeStatement, prepare, prove,
 };
 use arbor_prover::{
     BaseJob, BaseSpec, Cache, Header, Job, Observer, Preset, Program, ProofFile, Recursion, Silent,
-    VerifyFailure, VerifyOptions, verify_bytes,
+    VerifyFailure, VerifyOptions, Work, verify_bytes,
 };
 
 const N: u64 = 20;
@@ -269,4 +269,32 @@ fn files_of_trees_survive_a_round_trip_and_no_flip_of_a_header_byte() {
         flipped[position] ^= 1;
         failure(&flipped);
     }
+}
+
+#[test]
+fn parameters_of_layers_that_a_tree_has_not_are_no_part_of_what_it_says() {
+    let honest = spec(&[1, 2]);
+    let tree = prepared(&honest);
+    let proof = prove(&honest, vec![], RunOptions::default(), &Cache::new(), &observer())
+        .expect("proves")
+        .proof;
+    let mut stronger = honest.clone();
+    stronger.layer_fri.num_queries = 512;
+    // The circuits and the keys are the same: nothing but this rule speaks against it.
+    assert_eq!(prepared(&stronger).keys(), tree.keys());
+    assert!(matches!(failure(&file(&stronger, &tree, &proof)), VerifyFailure::UnusedParameters));
+
+    // What is proved with such parameters says what is true.
+    let own = ProofSpec::Tree(stronger.clone());
+    let work = Work::plan(&own, &[], &Cache::new(), &observer()).expect("a plan");
+    assert_eq!(work.spec(), &ProofSpec::Tree(honest.clone()));
+
+    // The same inside of another tree.
+    let inside = |inner: &TreeSpec| {
+        let leaf = LeafSpec::Proof(Box::new(ProofSpec::Tree(inner.clone())));
+        ProofSpec::Tree(TreeSpec { leaves: vec![leaf; 2], ..honest.clone() })
+    };
+    let nested = PreparedProof::prepare(&inside(&stronger), &Cache::new(), &observer());
+    let canonical = nested.expect("circuits").canonical(&inside(&stronger));
+    assert_eq!(canonical, inside(&honest));
 }

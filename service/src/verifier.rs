@@ -19,6 +19,8 @@ use crate::config::VerificationConfig;
 #[derive(Debug)]
 pub struct Verifier {
     places: Arc<Semaphore>,
+    /// Bytes of files that may still come.
+    room: Arc<Semaphore>,
     timeout: Duration,
     options: VerifyOptions,
     #[cfg(feature = "parallel")]
@@ -28,7 +30,10 @@ pub struct Verifier {
 /// Bytes of memory for each byte of a file, while it is decoded: see [`Limits`].
 const DECODED_BYTES: u64 = 50;
 
-/// The right to verify one file, taken before the file is read.
+/// Files of the greatest length that there is memory for while they are sent.
+const FILES_AT_A_TIME: usize = 16;
+
+/// The right to verify one file.
 #[derive(Debug)]
 pub struct Place {
     _permit: OwnedSemaphorePermit,
@@ -77,6 +82,7 @@ impl Verifier {
     pub fn new(config: &VerificationConfig) -> Result<Self, StartError> {
         Ok(Self {
             places: Arc::new(Semaphore::new(config.concurrent)),
+            room: Arc::new(Semaphore::new(FILES_AT_A_TIME * config.max_bytes)),
             timeout: Duration::from_secs(config.timeout_s),
             options: VerifyOptions {
                 limits: Limits { file_bytes: config.max_bytes, ..Limits::default() },
@@ -99,6 +105,13 @@ impl Verifier {
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         Arc::clone(&self.places).try_acquire_owned().ok().map(|_permit| Place { _permit })
+    }
+
+    /// Room for bytes of a file that is being sent, if there is some.
+    #[must_use]
+    pub fn hold(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let bytes = u32::try_from(bytes).ok()?;
+        Arc::clone(&self.room).try_acquire_many_owned(bytes).ok()
     }
 
     /// What is accepted unless somebody asks for more or for less.

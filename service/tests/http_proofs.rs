@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use common::server::Server;
 use common::{arbor, assert_code};
+use futures::StreamExt;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -277,23 +278,33 @@ async fn limits_of_verification_are_kept() {
     assert_eq!(problem["type"], "/problems/over-limit");
     assert!(problem["detail"].as_str().unwrap().contains("512"), "{problem}");
 
-    // A place is taken by who begins to send, and by nobody else meanwhile.
-    let (send, receive) = tokio::sync::mpsc::channel::<Result<Vec<u8>, std::io::Error>>(1);
-    let body = reqwest::Body::wrap_stream(futures::stream::unfold(receive, |mut receive| async {
-        Some((receive.recv().await?, receive))
-    }));
+    // Who sends slowly keeps nobody else from being answered.
+    let slow_body = |bytes: usize| {
+        let (send, receive) = tokio::sync::mpsc::channel::<Result<Vec<u8>, std::io::Error>>(1);
+        let rest = futures::stream::unfold(receive, |mut receive| async {
+            Some((receive.recv().await?, receive))
+        });
+        let first = futures::stream::once(async move { Ok(vec![1; bytes]) });
+        (send, reqwest::Body::wrap_stream(first.chain(rest)))
+    };
+    let (send, body) = slow_body(3);
     let slow = server.client().post(server.url() + "/v1/verifications").body(body).send();
     let slow = tokio::spawn(slow);
-    send.send(Ok(b"hel".to_vec())).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
-    let refused = loop {
-        let response = post(b"hello".to_vec()).await.unwrap();
-        if response.status() != StatusCode::OK {
-            break response;
-        }
-    };
+    assert_eq!(post(b"hello".to_vec()).await.unwrap().status(), StatusCode::OK);
+    // There is memory for 16 files at a time.
+    let mut senders = Vec::new();
+    let mut answers = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let (send, body) = slow_body(99_000);
+        senders.push(send);
+        answers.spawn(server.client().post(server.url() + "/v1/verifications").body(body).send());
+    }
+    let refused = answers.join_next().await.unwrap().unwrap().unwrap();
     assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert!(refused.headers().contains_key("retry-after"));
+    drop(senders);
+    while answers.join_next().await.is_some() {}
     drop(send);
     let answer: Value = slow.await.unwrap().unwrap().json().await.unwrap();
     assert_eq!(answer["class"], "foreign");

@@ -71,6 +71,16 @@ impl PreparedProof {
         }
     }
 
+    /// `spec`, from which this was prepared, as proof files have it: a tree whose root is its only layer names
+    /// the parameters of the root for the layers that it has not, and nobody reads others out of it.
+    #[must_use]
+    pub fn canonical(&self, spec: &ProofSpec) -> ProofSpec {
+        match (self, spec) {
+            (Self::Tree(tree), ProofSpec::Tree(spec)) => ProofSpec::Tree(tree.canonical(spec)),
+            (_, spec) => spec.clone(),
+        }
+    }
+
     /// Digests of the verifying keys.
     #[must_use]
     pub fn keys(&self) -> Vec<Digest> {
@@ -220,6 +230,21 @@ impl PreparedTree {
             }
         }
         keys
+    }
+
+    /// As [`PreparedProof::canonical`], of the tree and of those inside of it.
+    #[must_use]
+    pub fn canonical(&self, spec: &TreeSpec) -> TreeSpec {
+        let leaves = spec.leaves.iter().zip(&self.circuits);
+        let leaves = leaves.map(|(leaf, circuit)| match (leaf, circuit) {
+            (LeafSpec::Proof(inner), Circuit::Finished(proof)) => {
+                LeafSpec::Proof(Box::new(proof.canonical(inner)))
+            }
+            (leaf, _) => leaf.clone(),
+        });
+        let layers = self.circuits.len() - spec.leaves.len();
+        let layer_fri = if layers > 1 { spec.layer_fri } else { spec.last_fri };
+        TreeSpec { leaves: leaves.collect(), layer_fri, ..spec.clone() }
     }
 
     /// What a node binds of each child.

@@ -96,17 +96,18 @@ impl Work {
         spec.validate()?;
         let results = results(spec, finished)?;
         let publics = spec.public_values(&results);
-        let (nodes, form) = match spec {
+        let (spec, nodes, form) = match spec {
             ProofSpec::Chain(chain) => {
                 let work = ChainWork::plan(chain, publics, cache, observer)?;
-                (work.nodes(), Form::Chain(Box::new(work)))
+                (spec.clone(), work.nodes(), Form::Chain(Box::new(work)))
             }
             ProofSpec::Tree(tree) => {
                 let work = TreeWork::plan(tree, &publics, cache, observer)?;
-                (work.nodes(), Form::Tree(Box::new(work)))
+                let spec = ProofSpec::Tree(work.prepared().canonical(tree));
+                (spec, work.nodes(), Form::Tree(Box::new(work)))
             }
         };
-        Ok(Self { spec: spec.clone(), results, nodes, form })
+        Ok(Self { spec, results, nodes, form })
     }
 
     /// What is proved.

@@ -113,6 +113,7 @@ pub(crate) fn stage<T>(verdict: &Result<T, VerifyFailure>) -> &'static str {
         Err(
             VerifyFailure::TooWeak { .. }
             | VerifyFailure::Derive { .. }
+            | VerifyFailure::UnusedParameters
             | VerifyFailure::Key { .. }
             | VerifyFailure::KeyCount { .. },
         ) => 9,

@@ -22,6 +22,8 @@ pub use local::open;
 /// Waits between attempts to write an object.
 const PATIENCE: [Duration; 3] =
     [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1500)];
+/// Bytes that are written to see whether it works again: about a small proof.
+const PROBE_BYTES: usize = 128 << 10;
 /// Characters of a name: 32 bytes in hexadecimal.
 const NAME: usize = 64;
 
@@ -93,6 +95,21 @@ impl Blobs {
             tracing::warn!(hash, %error, "a proof cannot be stored; trying again");
             tokio::time::sleep(*wait).await;
         }
+    }
+
+    /// Whether objects can be written, as far as is known. After a write that failed, another one is tried.
+    pub async fn usable(&self) -> bool {
+        if !self.failing() {
+            return true;
+        }
+        let probe = Path::from("probe");
+        let bytes = PutPayload::from_static(&[0; PROBE_BYTES]);
+        let written = self.store.put(&probe, bytes).await.is_ok();
+        if written {
+            self.failing.store(false, Ordering::Relaxed);
+            let _ = self.store.delete(&probe).await;
+        }
+        written
     }
 
     /// The bytes of an object.

@@ -1,5 +1,6 @@
 //! `arbor keys`: makes, lists and revokes API keys, in the records of a data folder.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -96,10 +97,18 @@ struct FolderArgs {
 }
 
 impl FolderArgs {
-    /// The records of the folder, which is made if it is not there.
-    async fn open(&self) -> Result<Store, CliError> {
+    /// The records of the folder, which is made if it is not there and `make` says so.
+    async fn open(&self, make: bool) -> Result<Store, CliError> {
         let folder = ConfigArgs::data_folder(self.config.as_deref(), self.data_dir.clone())?;
         let failed = |source| CliError::File { path: folder.clone(), source };
+        if !records_file(&folder).exists() {
+            if !make {
+                let source =
+                    std::io::Error::new(ErrorKind::NotFound, "no server has used this folder");
+                return Err(failed(source));
+            }
+            eprintln!("note: a new data folder, {}", folder.display());
+        }
         create_folder(&folder).map_err(failed)?;
         let records = records_file(&folder);
         Store::open(&records).await.map_err(|source| CliError::Records { path: records, source })
@@ -145,7 +154,7 @@ async fn create(args: &CreateArgs, format: Format) -> Result<(), CliError> {
         created_at_ms: now_ms(),
         revoked_at_ms: None,
     };
-    let store = args.folder.open().await?;
+    let store = args.folder.open(true).await?;
     let stored = store.add_key(&record, &key.hash()).await;
     store.close().await;
     stored.map_err(|source| CliError::Store { source })?;
@@ -159,7 +168,7 @@ async fn create(args: &CreateArgs, format: Format) -> Result<(), CliError> {
 }
 
 async fn list(args: &FolderArgs, format: Format) -> Result<(), CliError> {
-    let store = args.open().await?;
+    let store = args.open(false).await?;
     let keys = store.keys().await;
     store.close().await;
     let keys = keys.map_err(|source| CliError::Store { source })?;
@@ -184,7 +193,7 @@ async fn list(args: &FolderArgs, format: Format) -> Result<(), CliError> {
 }
 
 async fn revoke(args: &RevokeArgs, format: Format) -> Result<(), CliError> {
-    let store = args.folder.open().await?;
+    let store = args.folder.open(false).await?;
     let revoked = store.revoke_key(&args.id, now_ms()).await;
     store.close().await;
     if !revoked.map_err(|source| CliError::Store { source })? {
@@ -199,7 +208,7 @@ async fn revoke(args: &RevokeArgs, format: Format) -> Result<(), CliError> {
 
 async fn webhook_secret(args: &SecretArgs, format: Format) -> Result<(), CliError> {
     let fresh = Secret::generate().map_err(|source| CliError::Random { source })?;
-    let store = args.folder.open().await?;
+    let store = args.folder.open(false).await?;
     let name = args.name.as_deref();
     let secret = store.webhook_secret(name, &fresh, args.rotate, now_ms()).await;
     store.close().await;

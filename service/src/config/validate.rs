@@ -70,7 +70,7 @@ fn server(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     check.within("server.max_wait_s", server.max_wait_s, 0, DAY_S)?;
     check.within("server.keep_alive_s", server.keep_alive_s, 1, DAY_S)?;
     check.within("server.max_streams", server.max_streams as u64, 1, 1 << 20)?;
-    check.within("server.shutdown_grace_s", server.shutdown_grace_s, 0, DAY_S)
+    check.within("server.shutdown_grace_s", server.shutdown_grace_s, 1, DAY_S)
 }
 
 fn access(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {

@@ -33,7 +33,10 @@ pub(super) fn spawn(inner: &Arc<Inner>) -> Vec<JoinHandle<()>> {
             release_idle_memory(&inner).await;
             expired
         }),
-        every(inner, GAUGES, "gauges", |inner| async move { metering::refresh(&inner).await }),
+        every(inner, GAUGES, "gauges", |inner| async move {
+            inner.blobs.usable().await;
+            metering::refresh(&inner).await
+        }),
         every(inner, reconcile, "reconciler", |inner| async move { reconcile_lost(&inner).await }),
         every(inner, retention, "retention", |inner| async move { retain(&inner).await }),
     ]

@@ -43,6 +43,8 @@ pub(super) struct Inner {
     running: Mutex<HashMap<Place, Arc<Stop>>>,
     /// When jobs stop being wanted, on the monotonic clock.
     deadlines: Mutex<HashMap<JobId, Duration>>,
+    /// Circuits that nothing is proved with are compiled one at a time.
+    pub(super) compiling: Arc<tokio::sync::Semaphore>,
     /// Proof files of nodes are made one at a time.
     pub(super) node_files: tokio::sync::Semaphore,
     /// When something was last proved, on the monotonic clock, in milliseconds; negative once memory was
@@ -94,6 +96,7 @@ impl Inner {
             traces: parts.traces,
             running: Mutex::default(),
             deadlines: Mutex::default(),
+            compiling: Arc::new(tokio::sync::Semaphore::new(1)),
             node_files: tokio::sync::Semaphore::new(1),
             busy_ms: AtomicI64::new(0),
             closing: CancellationToken::new(),

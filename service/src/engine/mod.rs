@@ -2,6 +2,7 @@
 //!
 //! The routes know nothing of queue, store and blobs: they ask the [`Engine`].
 
+mod compiling;
 mod error;
 mod failure;
 mod housekeeping;

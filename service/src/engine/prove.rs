@@ -71,6 +71,7 @@ impl Inner {
         position: i64,
         running: &Running,
     ) -> Result<(), Failure> {
+        self.storage(running).await?;
         let work = self.plan(record, begun.seq, running).await?;
         self.works.put(record.id, Arc::clone(&work));
         let bytes = node_bytes(&record.spec, &begun.kind);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use arbor_prover::tree::{PreparedProof, ProofSpec};
 use arbor_prover::{BaseJob, Cache, Job, Observer, Preset, Recursion, Silent, memory};
+use sqlx::migrate::MigrateError;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -79,7 +80,8 @@ impl Engine {
         let folder = config.data.dir.clone();
         set_threads(config.engine.threads);
         ignore_file_size_signal();
-        let store = Store::open(&records_file(&folder)).await?;
+        let records = records_file(&folder);
+        let store = Store::open(&records).await.map_err(|error| records_error(&records, &error))?;
         let provers = Provers::start(config.engine.concurrent_nodes)
             .map_err(|error| folder_error(&folder, &error))?;
         let (notes, written) = mpsc::unbounded_channel();
@@ -183,6 +185,14 @@ fn lock_folder(folder: &Path) -> Result<File, EngineError> {
 
 fn folder_error(folder: &Path, error: &dyn std::fmt::Display) -> EngineError {
     EngineError::Folder { path: folder.to_owned(), reason: error.to_string() }
+}
+
+fn records_error(records: &Path, error: &sqlx::Error) -> EngineError {
+    let newer = matches!(error, sqlx::Error::Migrate(error)
+        if matches!(**error, MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..)));
+    let hint = if newer { " (a newer version of Arbor wrote them)" } else { "" };
+    let reason = format!("the records cannot be read: {error}{hint}");
+    EngineError::Folder { path: records.to_owned(), reason }
 }
 
 /// Bounds the threads that all proofs share. The pool is the process's: where it is there already, it stays.

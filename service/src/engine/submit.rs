@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arbor_prover::estimate::derive_any_bytes;
 use arbor_prover::tree::{LeafSpec, ProofSpec, TreePlan};
 use arbor_prover::{Job, Observer, ParamError, Preset, Silent, Work, WorkNode};
 
@@ -40,6 +41,7 @@ impl Engine {
                 return submitted(before);
             }
         }
+        self.storable().await?;
         let resolved = self.resolve(&job, viewer.as_deref()).await?;
         self.admit(&job, &resolved)?;
         let now_ms = inner.times.now_ms();
@@ -87,6 +89,7 @@ impl Engine {
         }
         let no_such_job = || EngineError::NoSuchJob { id };
         let record = inner.store.job(id).await?.ok_or_else(no_such_job)?;
+        self.storable().await?;
         let now_ms = inner.times.now_ms();
         let retry = Retry {
             job: id,
@@ -124,9 +127,21 @@ impl Engine {
             specs.insert(leaf, spec);
             leaves.push(row);
         }
-        let spec = job.resolve_finding(&preset, &mut |leaf, job: &str| {
-            specs.remove(&leaf).ok_or_else(|| ParamError::LeafJob { leaf, job: job.to_owned() })
-        })?;
+        let resolved = move |job: &Job, preset: &Preset| {
+            job.resolve_finding(preset, &mut |leaf, id: &str| {
+                let found = specs.get(&leaf).cloned();
+                found.ok_or_else(|| ParamError::LeafJob { leaf, job: id.to_owned() })
+            })
+        };
+        let plain = Preset { min_proven_bits: None, ..preset.clone() };
+        let mut spec = resolved(job, &plain)?;
+        if preset.min_proven_bits.is_some() {
+            // What is promised takes the circuits, so first comes what costs nothing.
+            check_limits(job, &spec, &self.inner.config.limits)?;
+            self.inner.memory.fits(sizing(&spec).peak_bytes)?;
+            let (bytes, job) = (derive_any_bytes(&spec), job.clone());
+            spec = self.compiling(bytes, move || resolved(&job, &preset)).await??;
+        }
         Ok(Resolved { sizing: sizing(&spec), spec, leaves })
     }
 
@@ -153,6 +168,16 @@ impl Engine {
             }
             (state, ..) => Err(refused(&format!("the job is {state} and has no proof"))),
         }
+    }
+
+    /// Refuses a job whose proofs could not be stored now.
+    async fn storable(&self) -> Result<(), EngineError> {
+        if self.inner.blobs.usable().await {
+            return Ok(());
+        }
+        metrics::counter!("arbor_admission_refused_total", "reason" => "storage").increment(1);
+        let reason = "proofs cannot be stored at the moment".to_owned();
+        Err(EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: false })
     }
 
     fn admit(&self, job: &Job, resolved: &Resolved) -> Result<(), EngineError> {

@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arbor_prover::{Observer, ProverError, Work, memory};
 use tracing::Instrument;
@@ -19,6 +20,9 @@ use crate::model::{JobId, JobRecord};
 use crate::queue::{Handler, HandlerError};
 use crate::store::{Begin, Begun, NewNode, PLANNING, PlannedJob, Task};
 use crate::traces::What;
+
+/// How often a proof store that fails is tried.
+const STORAGE_LOOK: Duration = Duration::from_millis(500);
 
 impl Handler for Inner {
     fn handle(
@@ -147,6 +151,19 @@ impl Inner {
         let run = self.traces.run_of(job).await.unwrap_or_default();
         let (node, kind) = (begun.node.clone(), kind.to_owned());
         running.trace.begin(What { kind, node, number: begun.attempt, run });
+    }
+
+    /// Waits until proofs can be stored, or for the request to stop: one job fails by a store that does not work,
+    /// those after it need not.
+    pub(super) async fn storage(&self, running: &Running) -> Result<(), Failure> {
+        while !self.blobs.usable().await {
+            tokio::select! {
+                () = tokio::time::sleep(STORAGE_LOOK) => {}
+                reason = running.stop.asked() => return Err(Failure::Stopped(reason)),
+                () = self.closing.cancelled() => return Err(Failure::Stopped(Reason::Shutdown)),
+            }
+        }
+        Ok(())
     }
 
     /// Waits for memory, or for the request to stop. Where memory is short, what is kept for nodes to come is let

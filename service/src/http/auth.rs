@@ -129,7 +129,9 @@ async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Caller, ApiEr
     };
     let Some(key) = key else {
         if engine.has_keys().await? {
-            return Err(unauthorized("the header authorization is missing"));
+            return Err(unauthorized(
+                "a key is needed, as authorization: Bearer KEY (of the command arbor: --api-key)",
+            ));
         }
         return Ok(Caller::default());
     };

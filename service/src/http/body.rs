@@ -30,6 +30,20 @@ pub(super) async fn read(
     most: usize,
     time: Duration,
 ) -> Result<Bytes, ApiError> {
+    read_counted(headers, body, most, time, |_| Ok(())).await
+}
+
+/// As [`read`], with `count` told of all bytes that came, and asked whether they may stay.
+///
+/// # Errors
+/// As [`read`], and those of `count`.
+pub(super) async fn read_counted(
+    headers: &HeaderMap,
+    body: Body,
+    most: usize,
+    time: Duration,
+    mut count: impl FnMut(usize) -> Result<(), ApiError>,
+) -> Result<Bytes, ApiError> {
     let too_large = || {
         let detail = format!("at most {most} bytes are read");
         ApiError::new(ProblemKind::BodyTooLarge, detail)
@@ -52,7 +66,10 @@ pub(super) async fn read(
         })?;
         match frame {
             None => return Ok(bytes.freeze()),
-            Some(Ok(frame)) if bytes.len() + frame.len() <= most => bytes.extend_from_slice(&frame),
+            Some(Ok(frame)) if bytes.len() + frame.len() <= most => {
+                count(frame.len())?;
+                bytes.extend_from_slice(&frame);
+            }
             Some(Ok(_)) => {
                 linger(Body::from_stream(frames));
                 return Err(too_large());
@@ -134,7 +151,8 @@ fn located(kind: ProblemKind, path: &str, detail: String) -> ApiError {
         .iter()
         .find_map(|prefix| detail.strip_prefix(prefix)?.split('`').next());
     let field = match (path, quoted) {
-        (".", None) => None,
+        // Where nothing could be read the path is unknown.
+        ("." | "?", None) => None,
         (".", Some(name)) => Some(name.to_owned()),
         (path, None) => Some(path.to_owned()),
         (path, Some(name)) if path == name || path.ends_with(&format!(".{name}")) => {

@@ -14,7 +14,6 @@ use super::{ApiError, Caller, body, etag, run};
 use crate::api::{JobList, JobView, Links, Plan, PlanNode, ProblemKind};
 use crate::engine::Submission;
 use crate::model::{JobFilter, JobId, JobState};
-use crate::security::security_of;
 use crate::state::AppState;
 use crate::traces::TraceParent;
 
@@ -28,6 +27,8 @@ const MAX_KEY: usize = 255;
 const MAX_LABEL_NAME: usize = 64;
 /// Longest value of a label.
 const MAX_LABEL_VALUE: usize = 256;
+/// Most labels that jobs are looked for by.
+const MAX_LABEL_FILTERS: usize = 32;
 /// Jobs on a page, unless asked for otherwise.
 const PAGE: u32 = 50;
 /// Most jobs on a page.
@@ -129,9 +130,10 @@ pub(super) async fn validate(
     let job = read_job(&state, &parts.headers, body).await?;
     let engine = state.engine()?.clone();
     let viewer = caller.restricted_to();
-    let validation = run(async move { engine.validate(job, viewer.as_deref()).await }).await?;
+    let asked = engine.clone();
+    let validation = run(async move { asked.validate(job, viewer.as_deref()).await }).await?;
     let spec = validation.spec;
-    let security = super::blocking(move || security_of(&spec)).await??;
+    let security = engine.security(spec).await?;
     Ok(Json(Plan {
         valid: true,
         nodes: validation.nodes.into_iter().map(PlanNode::from).collect(),
@@ -188,6 +190,10 @@ fn filter(query: &Query, caller: &Caller) -> Result<JobFilter, ApiError> {
             refuse("state", format!("\"state\" must be one of: {names}"))
         })
     });
+    if query.all("label").count() > MAX_LABEL_FILTERS {
+        let detail = format!("\"label\" may be given {MAX_LABEL_FILTERS} times");
+        return Err(refuse("label", detail));
+    }
     let labels = query.all("label").map(|label| match label.split_once('=') {
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => Err(refuse("label", "\"label\" must be name=value".to_owned())),

@@ -50,12 +50,20 @@ pub(super) async fn verify(
         bits.map_or(state.verifier().policy(), |min_proven_bits| Policy { min_proven_bits });
     let config = state.config();
     let engine = state.engine()?;
+    let time = Duration::from_secs(config.server.body_timeout_s);
+    // Who sends slowly holds what has come, and no place.
+    let mut held = Vec::new();
+    let hold = |bytes| {
+        let room = state.verifier().hold(bytes);
+        held.push(room.ok_or_else(|| ApiError::busy("too many files are being sent", RETRY_S))?);
+        Ok(())
+    };
+    let most = config.verification.max_bytes;
+    let file = body::read_counted(&parts.headers, body, most, time, hold).await?;
     let Some(place) = state.verifier().place() else {
         let detail = format!("{} files are being verified", config.verification.concurrent);
         return Err(ApiError::busy(detail, RETRY_S));
     };
-    let time = Duration::from_secs(config.server.body_timeout_s);
-    let file = body::read(&parts.headers, body, config.verification.max_bytes, time).await?;
     let bytes = file.len() as u64;
     // Jobs that were admitted count on their memory.
     let needed = super::blocking({

@@ -160,7 +160,8 @@ impl Courier {
         answer.map_err(|error| match error {
             // One answer for both: nobody learns from it which names an inner network has.
             OutboundError::Refused | OutboundError::Resolve(_) => {
-                "the name has no address of the open internet (webhooks.allow_addresses)".to_owned()
+                "the name has no address, or none of the open internet (webhooks.allow_addresses)"
+                    .to_owned()
             }
             error => short(&error.to_string()),
         })

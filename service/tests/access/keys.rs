@@ -77,11 +77,14 @@ fn mistakes_of_the_command_line_are_refused() {
         assert_refused(&output, 2, says);
     };
     refused("create --name a/b --role read", &["--name", "a/b"]);
-    refused("revoke 0123456789abcdef", &["no key", "arbor keys list"]);
+    for line in ["revoke 0123456789abcdef", "list", "webhook-secret"] {
+        refused(line, &["no server has used this folder"]);
+    }
     let output =
         arbor(common::words(&format!("keys create --name a --role root --data-dir {folder}")));
     assert_code(&output, 2);
     let key = make(data.path(), "--name a --role admin --max-queued 3");
+    refused("revoke 0123456789abcdef", &["no key", "arbor keys list"]);
     let text = arbor(common::words(&format!("keys list --data-dir {folder}")));
     assert_code(&text, 0);
     let text = stdout(&text);

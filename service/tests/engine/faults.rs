@@ -186,14 +186,21 @@ async fn a_blob_store_that_fails_fails_the_job_and_no_more() {
     fs::rename(bench.blobs(), &away).unwrap();
     fs::write(bench.blobs(), b"").unwrap();
     let id = submit(&engine, fibonacci(20, 1)).await;
+    let waiting = submit(&engine, fibonacci(21, 1)).await;
     let record = ended(&engine, id).await;
     let error = record.error.unwrap();
     assert_eq!((record.state, error.class), (JobState::Failed, ErrorClass::Storage));
+    until(&engine, waiting, |record| record.state == JobState::Running).await;
     assert!(error.retryable);
     assert!(!engine.health().await.ready);
+    // Whoever comes now is told to come back, and what waits does not fail.
+    let refused = engine.submit(submission(fibonacci(20, 1))).await;
+    assert!(matches!(refused, Err(EngineError::Busy { .. })), "{refused:?}");
+    assert_eq!(engine.job(waiting).await.unwrap().state, JobState::Running);
 
     fs::remove_file(bench.blobs()).unwrap();
     fs::rename(&away, bench.blobs()).unwrap();
+    succeeded(&engine, waiting).await;
     engine.retry(id, Quota::default()).await.unwrap();
     succeeded(&engine, id).await;
     verify(&engine, id).await;

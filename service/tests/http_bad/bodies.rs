@@ -1,7 +1,9 @@
 //! Bodies that are no job.
 
+use serde_json::{Value, json};
+
 use super::{problem, refused, server, with};
-use crate::common::server::raw;
+use crate::common::server::{Server, raw};
 
 #[tokio::test]
 async fn bytes_that_are_no_json_are_refused() {
@@ -90,4 +92,23 @@ async fn a_body_that_does_not_come_is_given_up() {
         answer.contains("application/problem+json") && answer.contains("request-timeout"),
         "{answer}"
     );
+}
+
+/// What a preset promises takes compiled circuits; what is too large is refused before there are any.
+#[tokio::test]
+async fn a_promise_for_a_job_that_is_too_large_is_refused_before_anything_is_compiled() {
+    let server = Server::builder().env("ARBOR_MEMORY__LIMIT_BYTES", 500_000_000).start();
+    let leaf = |i: u64| {
+        json!({"program": "keccak", "num_hashes": 2, "fri": {"num_queries": 440 + i,
+        "log_blowup": 1, "max_log_arity": 1}})
+    };
+    let job = json!({"preset": "proven-100", "fri": {"num_queries": 511, "log_blowup": 1},
+        "recursion": {"mode": "tree", "arity": 8, "leaves": (0..60).map(leaf).collect::<Vec<_>>()}});
+    for path in ["/v1/jobs", "/v1/jobs:validate"] {
+        let response = server.post(path, &job).await;
+        assert_eq!(response.status(), 422);
+        let problem: Value = response.json().await.unwrap();
+        assert_eq!(problem["type"], "/problems/over-limit", "{problem}");
+        assert!(problem["detail"].as_str().unwrap().starts_with("memory in bytes"), "{problem}");
+    }
 }

@@ -51,6 +51,10 @@ async fn lists_are_filtered_and_paged() {
     assert_eq!(list("?label=kind%3Deven").await.0.len(), 3);
     assert_eq!(list("?label=kind=odd&label=batch=a%3Db%20c").await.0.len(), 2);
     assert!(list("?label=kind=odd&label=kind=even").await.0.is_empty());
+    let many = format!("/v1/jobs?{}", vec!["label=a=b"; 1000].join("&"));
+    let many = server.get(&many).await;
+    assert_eq!(many.status(), 400);
+    assert_eq!(many.json::<Value>().await.unwrap()["field"], "label");
     assert_eq!(list("?state=succeeded").await.0.len(), 6);
     assert!(list("?state=queued&state=failed,running").await.0.is_empty());
 }

@@ -65,7 +65,7 @@ fn usage_errors_end_with_2() {
         "",
         "frobnicate",
         "serve --listen nowhere",
-        "security",
+        "security sha256",
         "prove",
         "prove tree --arity 2 --out x",
         "prove keccak",

@@ -1,7 +1,7 @@
 //! Traces of jobs for OpenTelemetry, sent over OTLP.
 //!
 //! A job is one trace, whatever processes work on it: the id of the trace is the id of the job, and the span of
-//! the job has an id that follows from it ([`ids`]), so that nobody has to remember either. Below it is a span
+//! the job has an id that follows from it (`ids`), so that nobody has to remember either. Below it is a span
 //! for the plan and one for every node that was proved, each with its phases. A span is sent when it has ended;
 //! what was being proved when a process died has none.
 //!

@@ -83,3 +83,9 @@ fn the_input_of_soundcalc_is_toml_alone() {
     assert_eq!(text.matches("[[circuits.lookups]]").count(), 3);
     assert_code(&arbor(words("security fibonacci --soundcalc --json")), 2);
 }
+
+#[test]
+fn what_more_bits_cost_is_printed() {
+    let text = stdout(&arbor(words("bench --work proven100 --exact")));
+    assert!(text.contains("proven-100") && text.contains("queries"), "{text}");
+}

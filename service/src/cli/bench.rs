@@ -85,9 +85,26 @@ fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
     if let Some(cost) = &measured.service {
         output::line(service(cost))?;
     }
-    if measured.layers.is_empty() {
-        return Ok(());
+    if !measured.layers.is_empty() {
+        chains(measured, exact)?;
     }
+    if !measured.leaves.is_empty() {
+        output::line(leaves(&measured.leaves))?;
+    }
+    if !measured.strength.is_empty() {
+        output::line(strength(&measured.strength, exact))?;
+    }
+    for parameters in &measured.parameters {
+        output::line(format_args!("{}: {}", parameters.proof, parameters.fri))?;
+    }
+    for line in measured.security.iter().flat_map(SecurityReport::lines) {
+        output::line(line)?;
+    }
+    Ok(())
+}
+
+/// The figures that are required or wanted, and every layer behind them.
+fn chains(measured: &Measured, exact: bool) -> Result<(), CliError> {
     let mut figures = output::table(["figure", "value", "required", "wanted", ""], 1);
     for figure in &measured.figures {
         figures.add_row([
@@ -101,18 +118,6 @@ fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
     output::line(figures)?;
     output::line(layers(measured, exact))?;
     output::line(tables(measured))?;
-    if !measured.leaves.is_empty() {
-        output::line(leaves(&measured.leaves))?;
-    }
-    if !measured.strength.is_empty() {
-        output::line(strength(&measured.strength, exact))?;
-    }
-    for parameters in &measured.parameters {
-        output::line(format_args!("{}: {}", parameters.proof, parameters.fri))?;
-    }
-    for line in measured.security.iter().flat_map(SecurityReport::lines) {
-        output::line(line)?;
-    }
     Ok(())
 }
 

@@ -13,6 +13,8 @@ use crate::preset::Preset;
 pub const KECCAK_ROWS: u64 = 24;
 /// Most layers of a chain.
 pub const MAX_LAYERS: usize = 64;
+/// Order of the base field, which F(0) and F(1) are below.
+pub const MODULUS: u64 = F::ORDER_U32 as u64;
 /// Rows of a Fibonacci circuit beyond one for each addition.
 const FIBONACCI_EXTRA_ROWS: u64 = 16;
 
@@ -246,13 +248,12 @@ pub(crate) fn resolve_base(
 }
 
 fn below_modulus(parameter: &str, value: u64) -> Result<(), ParamError> {
-    let modulus = u64::from(F::ORDER_U32);
-    if value < modulus {
+    if value < MODULUS {
         return Ok(());
     }
     Err(ParamError::Refused {
         parameter: parameter.to_owned(),
         value,
-        allowed: format!("0 to {} (less than the modulus of the field)", modulus - 1),
+        allowed: format!("0 to {} (less than the modulus of the field)", MODULUS - 1),
     })
 }

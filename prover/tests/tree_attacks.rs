@@ -289,6 +289,11 @@ fn parameters_of_layers_that_a_tree_has_not_are_no_part_of_what_it_says() {
     let work = Work::plan(&own, &[], &Cache::new(), &observer()).expect("a plan");
     assert_eq!(work.spec(), &ProofSpec::Tree(honest.clone()));
 
+    // Where there are such layers, they are what they are.
+    let mut two_levels = spec(&[1, 2, 3, 4]);
+    two_levels.layer_fri.num_queries += 1;
+    assert_eq!(prepared(&two_levels).canonical(&two_levels), two_levels);
+
     // The same inside of another tree.
     let inside = |inner: &TreeSpec| {
         let leaf = LeafSpec::Proof(Box::new(ProofSpec::Tree(inner.clone())));

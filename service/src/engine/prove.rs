@@ -110,6 +110,7 @@ impl Inner {
         position: i64,
         running: &Running,
     ) -> Result<(), Failure> {
+        self.storage(running).await?;
         let work = self.plan(record, begun.seq, running).await?;
         let hash = begun.hash.clone().unwrap_or_default();
         let own = Child { position, node: begun.node.clone(), hash: hash.clone() };

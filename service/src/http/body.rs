@@ -67,7 +67,10 @@ pub(super) async fn read_counted(
         match frame {
             None => return Ok(bytes.freeze()),
             Some(Ok(frame)) if bytes.len() + frame.len() <= most => {
-                count(frame.len())?;
+                if let Err(error) = count(frame.len()) {
+                    linger(Body::from_stream(frames));
+                    return Err(error);
+                }
                 bytes.extend_from_slice(&frame);
             }
             Some(Ok(_)) => {

@@ -22,9 +22,9 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The header that says that the submission had been made before.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Longest name of a submission.
-const MAX_KEY: usize = 255;
+pub(super) const MAX_KEY: usize = 255;
 /// Longest name of a label.
-const MAX_LABEL_NAME: usize = 64;
+pub(super) const MAX_LABEL_NAME: usize = 64;
 /// Longest value of a label.
 const MAX_LABEL_VALUE: usize = 256;
 /// Most labels that jobs are looked for by.
@@ -32,7 +32,7 @@ const MAX_LABEL_FILTERS: usize = 32;
 /// Jobs on a page, unless asked for otherwise.
 const PAGE: u32 = 50;
 /// Most jobs on a page.
-const MAX_PAGE: i64 = 200;
+pub(super) const MAX_PAGE: i64 = 200;
 
 /// Submit a job
 ///

@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
+use hyper::header::RETRY_AFTER;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
@@ -21,6 +22,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 pub use address::is_public;
 pub use connect::{Resolve, SystemResolver};
+pub(crate) use target::MAX_URL;
 pub use target::{Target, TargetError};
 
 use connect::Stream;
@@ -95,4 +97,11 @@ async fn exchange(
         most => Limited::new(body, most).collect().await.map_err(OutboundError::Http)?.to_bytes(),
     };
     Ok(Response::from_parts(head, body))
+}
+
+/// The pause that an answer asks for. A date, which the header may also be, is passed over.
+#[must_use]
+pub fn retry_after(answer: &Response<Bytes>) -> Option<Duration> {
+    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    text.parse().ok().map(Duration::from_secs)
 }

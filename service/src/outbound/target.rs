@@ -6,7 +6,7 @@ use reqwest::Url;
 use thiserror::Error;
 
 /// Longest URL, in bytes.
-const MAX_URL: usize = 2048;
+pub(crate) const MAX_URL: usize = 2048;
 
 /// A URL, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]

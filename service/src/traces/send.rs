@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
+use hyper::header::{CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request, Response, StatusCode};
 use metrics::counter;
 use opentelemetry_proto::tonic::collector::trace::v1::{
@@ -21,7 +21,7 @@ use prost::Message as _;
 use super::queue::{Queue, Why};
 use super::spans::text;
 use crate::config::{EndpointError, SecretHeader, TelemetryConfig};
-use crate::outbound::{SystemResolver, Target, send};
+use crate::outbound::{SystemResolver, Target, retry_after, send};
 
 /// Most spans of a request.
 const BATCH: usize = 512;
@@ -185,10 +185,4 @@ fn rejected(answer: &Response<Bytes>) -> usize {
     let decoded = ExportTraceServiceResponse::decode(answer.body().clone());
     let partial = decoded.ok().and_then(|answer| answer.partial_success);
     partial.map_or(0, |partial| usize::try_from(partial.rejected_spans).unwrap_or(0))
-}
-
-/// The pause that a collector asks for, in seconds.
-fn retry_after(answer: &Response<Bytes>) -> Option<Duration> {
-    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    text.parse().ok().map(Duration::from_secs)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
+use hyper::header::{CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use super::{Backoff, Destinations, Secret, sign};
 use crate::clock::Times;
 use crate::config::WebhooksConfig;
 use crate::model::DeliveryState;
-use crate::outbound::{OutboundError, Resolve, send};
+use crate::outbound::{OutboundError, Resolve, retry_after, send};
 use crate::store::{Attempt, DueDelivery, Store};
 
 /// How long nothing is done when the records cannot be read.
@@ -207,12 +207,6 @@ fn what_status_says(status: StatusCode) -> String {
 /// What is kept of a reason: it may quote the receiver, whose certificate can be as long as it likes.
 fn short(reason: &str) -> String {
     reason.chars().filter(|c| !c.is_control()).take(MAX_REASON).collect()
-}
-
-/// The pause that a receiver asks for, in seconds.
-fn retry_after(answer: &Response<Bytes>) -> Option<Duration> {
-    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    text.parse().ok().map(Duration::from_secs)
 }
 
 fn millis(duration: Duration) -> i64 {

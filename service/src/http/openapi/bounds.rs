@@ -5,7 +5,7 @@ use arbor_prover::fri::{
     MAX_LOG_ARITY, MAX_LOG_BLOWUP, MAX_LOG_FINAL_POLY_LEN, MAX_POW_BITS, MAX_QUERIES,
     MAX_SECURITY_LEVEL, TWO_ADICITY, max_cap_height,
 };
-use arbor_prover::params::MAX_LAYERS;
+use arbor_prover::params::{MAX_LAYERS, MODULUS};
 use arbor_prover::preset;
 use arbor_prover::tree::{MAX_ARITY, MAX_LEAVES};
 use serde_json::{Value, json};
@@ -14,14 +14,14 @@ use utoipa::openapi::path::Parameter;
 use utoipa::openapi::schema::{ArrayItems, Schema, SchemaType, Type};
 use utoipa::openapi::{Object, ObjectBuilder, OpenApi, RefOr};
 
+use super::super::jobs::{MAX_KEY, MAX_LABEL_NAME, MAX_PAGE};
 use super::operations;
 use crate::api::ProblemKind;
+use crate::outbound::MAX_URL;
 
 /// Schemas that are read from requests. They are part of answers too, in which nothing is null either.
 const READ: [&str; 8] =
     ["Job", "BaseJob", "Leaf", "FinishedJob", "LastJob", "FriOverrides", "Recursion", "Webhook"];
-/// The order of the field, which elements of it are smaller than.
-const ORDER: u64 = 2_130_706_433;
 /// An id of a job.
 const ID: &str = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$";
 
@@ -114,7 +114,7 @@ fn one(name: &str, object: &mut Object) {
     match name {
         "num_hashes" | "deadline_s" | "depth" => object.minimum = Some(Number::UInt(1)),
         "seed" => whole(object, 0, u64::MAX),
-        "a" | "b" => whole(object, 0, ORDER - 1),
+        "a" | "b" => whole(object, 0, MODULUS - 1),
         "n" => whole(object, 0, 1 << TWO_ADICITY),
         "layers" => whole(object, 0, MAX_LAYERS as u64),
         "arity" => whole(object, 2, MAX_ARITY as u64),
@@ -134,15 +134,16 @@ fn one(name: &str, object: &mut Object) {
         "preset" => text(object, presets()),
         "labels" => {
             let word = ObjectBuilder::new().schema_type(Type::String);
-            let word = word.pattern(Some("^[A-Za-z0-9._/-]{1,64}$")).build();
+            let word =
+                word.pattern(Some(format!("^[A-Za-z0-9._/-]{{1,{MAX_LABEL_NAME}}}$"))).build();
             object.property_names = Some(Box::new(Schema::Object(word)));
         }
         "url" => {
             text(object, "^https?://[A-Za-z0-9.:\\[\\]-]+(/|$)");
-            object.max_length = Some(2048);
+            object.max_length = Some(MAX_URL);
         }
         "job" | "cursor" => text(object, ID),
-        "limit" => whole(object, 1, 200),
+        "limit" => whole(object, 1, MAX_PAGE.unsigned_abs()),
         "after" | "last-event-id" => object.minimum = Some(Number::UInt(0)),
         "program" if object.enum_values.is_none() => text(object, "^(keccak|fibonacci)$"),
         "mode" if object.enum_values.is_none() => text(object, "^(chain|tree)$"),
@@ -152,7 +153,7 @@ fn one(name: &str, object: &mut Object) {
             text(object, format!("^({})$", slugs.collect::<Vec<_>>().join("|")));
         }
         "label" => text(object, "^[^=]*="),
-        "idempotency-key" => text(object, "^[!-~]{1,255}$"),
+        "idempotency-key" => text(object, format!("^[!-~]{{1,{MAX_KEY}}}$")),
         _ => {}
     }
 }

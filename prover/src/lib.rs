@@ -14,6 +14,7 @@ pub mod estimate;
 pub mod format;
 pub mod fri;
 pub mod job;
+mod json;
 pub mod key;
 pub mod memory;
 pub mod observer;

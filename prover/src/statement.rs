@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::keccak::max_permutations;
+use crate::json;
 use crate::params::{ChainSpec, Program};
 use crate::tree::ProofStatement;
 use crate::verify::VerifyFailure;
@@ -149,10 +150,10 @@ pub struct Expected(Value);
 impl Expected {
     /// Reads an expectation. Whether its fields exist is seen when it is compared.
     ///
-    /// Errors: [`VerifyFailure::Expectation`] if it is not a JSON object.
+    /// Errors: [`VerifyFailure::Expectation`] if it is not a JSON object, or has a field twice.
     pub fn from_json(text: &str) -> Result<Self, VerifyFailure> {
         let not_an_object = || "a JSON object is needed".to_owned();
-        match serde_json::from_str(text) {
+        match json::parse(text) {
             Ok(value @ Value::Object(_)) => Ok(Self(value)),
             Ok(_) => Err(VerifyFailure::Expectation { reason: not_an_object() }),
             Err(error) => Err(VerifyFailure::Expectation { reason: error.to_string() }),

@@ -163,6 +163,12 @@ pub enum CliError {
     /// No key has this id.
     #[error("there is no key of this id; `arbor keys list` shows the ids")]
     NoSuchKey,
+    /// No key has this name.
+    #[error("there is no key of the name {name}; `arbor keys list` shows the names")]
+    NoSuchName {
+        /// As given.
+        name: String,
+    },
     /// The engine of a server cannot start.
     #[error(transparent)]
     Engine(#[from] EngineError),

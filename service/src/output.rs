@@ -37,7 +37,13 @@ pub fn json(value: &impl Serialize) -> Result<(), CliError> {
 #[must_use]
 pub fn printable(text: &str) -> String {
     const LONGEST: usize = 2_000;
-    text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let acts = |c: char| c.is_control() || turns(c);
+    text.chars().take(LONGEST).map(|c| if acts(c) { ' ' } else { c }).collect()
+}
+
+/// Whether a character changes the direction of those that follow (UAX #9), so that a line reads as another.
+const fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Finds out before the work whether its result can be written.
@@ -46,6 +52,10 @@ pub fn printable(text: &str) -> String {
 /// If `out` is something else than a file, or no file can be made where it shall be.
 pub fn check_writable(out: &Path) -> Result<(), CliError> {
     let failed = |source| CliError::File { path: out.to_owned(), source };
+    if out == Path::new("-") {
+        let reason = "proofs are not written to standard output; ./- is a file of this name";
+        return Err(failed(io::Error::other(reason)));
+    }
     // A finished proof is moved to its place, which would put a file where a device or a pipe is.
     match std::fs::metadata(out) {
         Ok(found) if found.is_dir() => return Err(failed(io::ErrorKind::IsADirectory.into())),
@@ -177,4 +187,16 @@ pub fn kilobytes(bytes: usize) -> String {
 #[must_use]
 pub fn millions(count: u64) -> String {
     format!("{:.2} M", count as f64 / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn what_a_terminal_acts_upon_is_left_out() {
+        let text = "a\u{1b}[31mb\nc\u{202e}d\u{2066}e\u{9b}f\u{fc}";
+        assert_eq!(printable(text), "a [31mb c d e f\u{fc}");
+        assert_eq!(printable(&"x".repeat(5_000)).len(), 2_000);
+    }
 }

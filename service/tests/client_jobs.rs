@@ -181,6 +181,11 @@ fn what_cannot_be_asked_is_refused_before_it_is() {
         ("submit fibonacci --out /nowhere/x.arbor", "/nowhere/x.arbor"),
         ("submit keccak -a 1", "-a does not go with keccak"),
         ("submit", "keccak|fibonacci is missing"),
+        ("submit fibonacci --label a=1 --label a=2", "--label a: expected each name once"),
+        (
+            "submit fibonacci --threads 2",
+            "--threads does not go with a command that proves nothing",
+        ),
         (&with_file, "--preset FILE does not go with submit"),
     ];
     for (line, says) in cases {

@@ -100,9 +100,11 @@ fn unknown_options_are_refused_with_name_and_origin() {
 }
 
 #[test]
-fn a_variable_with_the_wrong_separator_is_not_ignored() {
-    let error = from_environment("ARBOR_SERVER_LISTEN", "127.0.0.1:1").unwrap_err();
-    assert!(error.contains("ARBOR_SERVER__LISTEN sets server.listen"), "{error}");
+fn a_variable_without_its_section_or_separator_is_not_ignored() {
+    for name in ["ARBOR_SERVER_LISTEN", "ARBOR_LISTEN"] {
+        let error = from_environment(name, "127.0.0.1:1").unwrap_err();
+        assert!(error.contains("ARBOR_SERVER__LISTEN sets server.listen"), "{error}");
+    }
     for other in
         ["ARBOR_SERVER", "ARBOR_RETAIN_MEMORY", "ARBOR_PORT_8080_TCP", "ARBOR_SERVICE_HOST"]
     {
@@ -118,6 +120,7 @@ fn values_of_the_wrong_type_name_option_and_origin() {
         ("[server]\nmax_streams = 1.5\n", "server.max_streams"),
         ("[server]\nlisten = \"nowhere\"\n", "server.listen"),
         ("[server]\nlisten = 8080\n", "server.listen"),
+        ("[server]\nlisten = \"localhost:80\"\n", "expected IP:PORT"),
         ("[memory]\nwarm = \"default\"\n", "memory.warm"),
         ("[memory]\nwarm = [1]\n", "memory.warm"),
         ("[log]\nformat = \"xml\"\n", "log.format"),
@@ -145,6 +148,11 @@ fn values_out_of_bounds_name_option_origin_and_bounds() {
         ("[memory]\nwarm = [\"fast\"]\n", ["memory.warm", "fast", "insecure-test"]),
         ("[log]\nfilter = \"a=b=c\"\n", ["log.filter", "a=b=c", "service.toml"]),
         ("[data]\ndir = \"\"\n", ["data.dir", "folder", "service.toml"]),
+        (
+            "[server]\nallowed_hosts = [\"http://x/\"]\n",
+            ["server.allowed_hosts", "http://x/", "host"],
+        ),
+        ("[server]\nallowed_hosts = [\"x:80\"]\n", ["server.allowed_hosts", "x:80", "host"]),
     ] {
         let error = from_file(text).unwrap_err();
         for part in parts {

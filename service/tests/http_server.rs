@@ -223,9 +223,12 @@ fn a_configuration_is_printed_as_it_is_resolved() {
 fn a_taken_address_and_a_taken_folder_are_named() {
     let folder = tempfile::TempDir::new().unwrap();
     let server = Server::builder().data_dir(folder.path()).start();
-    let (status, log) = Server::builder().data_dir(folder.path()).fail();
-    assert_eq!(status.code(), Some(2), "{log}");
-    assert!(log.contains(folder.path().to_str().unwrap()), "{log}");
+    let output = common::command(["serve", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    // Nor does it say that it listens.
+    common::assert_refused(&output, 2, &[folder.path().to_str().unwrap(), "another server"]);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let output = common::command(["serve", "--listen", &address, "--data-dir"])
@@ -234,6 +237,7 @@ fn a_taken_address_and_a_taken_folder_are_named() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains(&address));
+    assert!(!folder.path().join("other").exists());
     drop(server);
 }
 

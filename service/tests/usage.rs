@@ -154,6 +154,15 @@ fn an_output_that_cannot_be_written_is_refused_before_the_work() {
 }
 
 #[test]
+fn a_proof_is_not_written_to_standard_output() {
+    assert_refused(
+        &arbor(words("prove fibonacci -n 1 --out -")),
+        2,
+        &["-: proofs are not written"],
+    );
+}
+
+#[test]
 #[cfg(unix)]
 fn a_device_is_not_replaced_by_a_proof() {
     use std::os::unix::fs::FileTypeExt;

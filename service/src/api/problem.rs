@@ -95,7 +95,7 @@ kinds! {
     BodyTooLarge = "body-too-large", PAYLOAD_TOO_LARGE, "The body is too large";
     /// The path or the query is too long.
     UriTooLong = "uri-too-long", URI_TOO_LONG, "The address is too long";
-    /// The body must be sent as `application/json`.
+    /// The body must be sent as `application/json`, and not compressed.
     UnsupportedMediaType = "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE,
         "The body has another media type";
     /// No part of the requested range is in the file; `content-range` has its length.

@@ -38,6 +38,10 @@ pub(super) fn run(args: &CancelArgs, format: Format) -> Result<(), CliError> {
     let (id, client) = args.job.resolve()?;
     let outcome = block_on(cancel(&client, id, args.remove))?;
     let (word, text) = match outcome {
+        Outcome::Cancelling if args.remove => (
+            "cancelling",
+            "is being cancelled, not removed: --remove does that once it has ended".to_owned(),
+        ),
         Outcome::Cancelling => ("cancelling", "is being cancelled".to_owned()),
         Outcome::Removed => ("removed", "and its proofs are removed".to_owned()),
         Outcome::Kept(state) => (state.name(), format!("is {state} already; --remove removes it")),

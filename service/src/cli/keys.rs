@@ -210,13 +210,32 @@ async fn webhook_secret(args: &SecretArgs, format: Format) -> Result<(), CliErro
     let fresh = Secret::generate().map_err(|source| CliError::Random { source })?;
     let store = args.folder.open(false).await?;
     let name = args.name.as_deref();
-    let secret = store.webhook_secret(name, &fresh, args.rotate, now_ms()).await;
+    let secret = secret_of(&store, name, &fresh, args.rotate).await;
     store.close().await;
-    let secret = secret.map_err(|source| CliError::Store { source })?.reveal();
+    let Some(secret) = secret.map_err(|source| CliError::Store { source })? else {
+        return Err(CliError::NoSuchName { name: output::printable(name.unwrap_or_default()) });
+    };
+    let secret = secret.reveal();
     match format {
         Format::Json => output::json(&json!({"name": args.name, "secret": secret})),
         Format::Text => output::line(secret),
     }
+}
+
+/// What signs the messages of a name, which must be that of a key: a mistyped one would get a secret that signs
+/// nothing.
+async fn secret_of(
+    store: &Store,
+    name: Option<&str>,
+    fresh: &Secret,
+    rotate: bool,
+) -> sqlx::Result<Option<Secret>> {
+    if let Some(name) = name
+        && store.keys().await?.iter().all(|key| key.name != name)
+    {
+        return Ok(None);
+    }
+    store.webhook_secret(name, fresh, rotate, now_ms()).await.map(Some)
 }
 
 fn now_ms() -> i64 {

@@ -41,7 +41,7 @@ pub struct Cli {
     /// Print JSON, alone, on standard output
     #[arg(long, global = true)]
     json: bool,
-    /// Threads that prove [default: one a core]
+    /// Threads that prove in this process [default: one a core]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<usize>,
     #[command(subcommand)]
@@ -65,6 +65,18 @@ enum Command {
     Get(get::GetArgs),
     Cancel(cancel::CancelArgs),
     Health(health::HealthArgs),
+}
+
+impl Command {
+    /// Whether it proves, or derives keys, in this process.
+    const fn computes(&self) -> bool {
+        match self {
+            Self::Prove(_) | Self::Prepare(_) | Self::Verify(_) | Self::Inspect(_) => true,
+            Self::Security(_) | Self::Bench(_) | Self::Serve(_) | Self::Config(_) => true,
+            Self::Keys(_) | Self::Submit(_) | Self::Watch(_) | Self::Get(_) => false,
+            Self::Cancel(_) | Self::Health(_) => false,
+        }
+    }
 }
 
 /// What a command prints on standard output.
@@ -93,7 +105,12 @@ impl Cli {
             // The threads of a server are an option like its others.
             Command::Serve(args) => return serve::run(args, self.threads, format),
             Command::Config(args) => return config::run(args, self.threads, format),
-            _ => threads::limit(self.threads)?,
+            command if command.computes() => threads::limit(self.threads)?,
+            _ if self.threads.is_some() => {
+                let with = "a command that proves nothing here";
+                return Err(CliError::Conflict { flag: "--threads", with });
+            }
+            _ => {}
         }
         match &self.command {
             Command::Serve(_) | Command::Config(_) => Ok(()),

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Format;
 use crate::clock::SystemClock;
 use crate::config::{self, Config, LogFormat, Overrides};
-use crate::engine::{Engine, EngineError};
+use crate::engine::{Engine, EngineError, Folder};
 use crate::error::CliError;
 use crate::state::AppState;
 use crate::verifier::Verifier;
@@ -49,7 +49,7 @@ pub struct ConfigArgs {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Address and port; port 0 takes a free one [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = config::parse_listen)]
     listen: Option<SocketAddr>,
     /// Allow an address that other machines can reach without any API key: whoever reaches it may do
     /// everything
@@ -134,6 +134,8 @@ async fn serve(config: Config, format: Format) -> Result<(), CliError> {
     let address = config.server.listen;
     let listen_error = |source| CliError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(listen_error)?;
+    // Before anybody is told where to ask: a second server of the folder must not seem to have begun.
+    let folder = Folder::take(&config.data.dir)?;
     let url = format!("http://{}", listener.local_addr().map_err(listen_error)?);
     match format {
         Format::Json => output::json(&json!({ "listening": url }))?,
@@ -149,7 +151,7 @@ async fn serve(config: Config, format: Format) -> Result<(), CliError> {
         let close = close.clone();
         async move { server::serve(listener, routes, &server_config, close, DRAIN).await }
     });
-    let result = work(&config, &state, &stop).await;
+    let result = work(folder, &config, &state, &stop).await;
     stop.cancel();
     close.cancel();
     if let Err(error) = served.await {
@@ -161,12 +163,13 @@ async fn serve(config: Config, format: Format) -> Result<(), CliError> {
 
 /// Runs the engine until `stop`.
 async fn work(
+    folder: Folder,
     config: &Config,
     state: &AppState,
     stop: &CancellationToken,
 ) -> Result<(), EngineError> {
     let engine = tokio::select! {
-        engine = Engine::start(config, Arc::new(SystemClock::new())) => engine?,
+        engine = Engine::start_in(folder, config, Arc::new(SystemClock::new())) => engine?,
         () = stop.cancelled() => return Ok(()),
     };
     state.started(engine.clone());

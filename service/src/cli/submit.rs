@@ -1,5 +1,6 @@
 //! `arbor submit`: a job for a server.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use arbor_prover::job::FinishedJob;
@@ -111,6 +112,11 @@ impl SubmissionArgs {
     fn run(&self, mut job: Job, format: Format) -> Result<(), CliError> {
         job.priority = self.priority.unwrap_or(job.priority);
         job.deadline_s = self.deadline_s.or(job.deadline_s);
+        let mut names = HashSet::new();
+        if let Some((name, _)) = self.label.iter().find(|(name, _)| !names.insert(name)) {
+            let (flag, value) = ("--label", output::printable(name));
+            return Err(CliError::UnknownValue { flag, value, expected: "each name once" });
+        }
         job.labels.extend(self.label.iter().cloned());
         if let Some(out) = &self.out {
             output::check_writable(out)?;

@@ -226,6 +226,9 @@ impl fmt::Display for Problem {
             None if self.title.is_empty() => write!(f, "status {}", self.status)?,
             None => write!(f, "{}", printable(&self.title))?,
         }
+        if self.status == StatusCode::UNAUTHORIZED.as_u16() {
+            f.write_str("; ARBOR_API_KEY (or --api-key) says which key to send")?;
+        }
         if let Some(seconds) = self.retry_after_s {
             write!(f, "; retry after {seconds} s")?;
         }

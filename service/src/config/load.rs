@@ -141,7 +141,7 @@ impl Merged {
             let origin = Origin::Environment(name.to_owned());
             let lower = path.to_ascii_lowercase();
             let Some((section, option)) = lower.split_once(SEPARATOR) else {
-                self.refuse_single_separator(&lower, origin)?;
+                self.refuse_incomplete(&lower, origin)?;
                 continue;
             };
             let refused = |reason: String| ConfigError::Refused {
@@ -159,10 +159,11 @@ impl Merged {
         Ok(())
     }
 
-    /// `ARBOR_SERVER_LISTEN` would be ignored without a word; other names are other programs'.
-    fn refuse_single_separator(&self, lower: &str, origin: Origin) -> Result<(), ConfigError> {
+    /// `ARBOR_SERVER_LISTEN` and `ARBOR_LISTEN` would be ignored without a word; other names are other programs'.
+    fn refuse_incomplete(&self, lower: &str, origin: Origin) -> Result<(), ConfigError> {
         let meant = self.values.iter().find_map(|(section, options)| {
-            let option = lower.strip_prefix(section.as_str())?.strip_prefix('_')?;
+            let after = |section: &str| lower.strip_prefix(section)?.strip_prefix('_');
+            let option = after(section).unwrap_or(lower);
             options.as_table()?.contains_key(option).then(|| (section.clone(), option.to_owned()))
         });
         let Some((section, option)) = meant else { return Ok(()) };

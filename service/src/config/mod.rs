@@ -17,7 +17,7 @@ pub use error::{ConfigError, Origin};
 pub use load::{Overrides, load, to_toml};
 pub use sections::{
     AccessConfig, DataConfig, EngineConfig, LimitsConfig, LogConfig, LogFormat, MemoryConfig,
-    MetricsAccess, RetentionConfig, ServerConfig, VerificationConfig, WebhooksConfig,
+    MetricsAccess, RetentionConfig, ServerConfig, VerificationConfig, WebhooksConfig, parse_listen,
 };
 pub use telemetry::{EndpointError, HeaderError, SecretHeader, TelemetryConfig};
 pub(crate) use validate::MAX_PROVEN_BITS;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use ipnet::IpNet;
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
 /// The listener and what a request may take.
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct ServerConfig {
     /// Address and port; port 0 takes a free one.
+    #[serde(deserialize_with = "listen")]
     pub listen: SocketAddr,
     /// Whether an address that other machines can reach is allowed although the data folder has no API
     /// key: whoever reaches it may submit, read and remove everything then.
@@ -40,6 +42,19 @@ pub struct ServerConfig {
     pub max_streams: usize,
     /// Time that a shutdown waits for the running node, in seconds.
     pub shutdown_grace_s: u64,
+}
+
+/// Reads an address to listen on.
+///
+/// # Errors
+/// What would have been understood: names are not looked up, they may stand for more than one address.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let expected = "expected IP:PORT, as in 127.0.0.1:8080 or [::1]:8080";
+    text.parse().map_err(|_| format!("\"{text}\" is no address: {expected}"))
+}
+
+fn listen<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
+    parse_listen(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 /// Who may ask, and how often.

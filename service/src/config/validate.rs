@@ -59,6 +59,12 @@ fn server(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
             ),
         ));
     }
+    for host in &server.allowed_hosts {
+        if !is_host(host) {
+            let reason = format!("\"{host}\" is no host name, such as proofs.example.org");
+            return Err(check.refuse("server.allowed_hosts", reason));
+        }
+    }
     check.within("server.max_connections", server.max_connections as u64, 1, 1 << 20)?;
     check.within("server.header_timeout_s", server.header_timeout_s, 1, DAY_S)?;
     let head = server.max_header_bytes as u64;
@@ -84,6 +90,12 @@ fn access(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
         }
     }
     Ok(())
+}
+
+/// Whether a text is a host as requests name it, without scheme, port or path.
+fn is_host(text: &str) -> bool {
+    let authority = text.parse::<axum::http::uri::Authority>();
+    authority.is_ok_and(|authority| authority.host() == text)
 }
 
 /// Whether a text is what browsers send as `origin`: scheme, host in lower case, and port if it is not the

@@ -32,6 +32,7 @@ use crate::model::{Delivery, Event, JobFilter, JobId, JobRecord, NodeRecord, Pag
 use crate::traces::TraceParent;
 
 pub use error::EngineError;
+pub use start::Folder;
 
 use inner::Inner;
 use start::Background;

@@ -42,41 +42,45 @@ pub(super) struct Background {
     pub(super) lock: File,
 }
 
-impl Engine {
-    /// Starts the engine of the data folder that `config` names: takes the folder, brings the records up to
-    /// date, puts back into the queue what the process before had begun, prepares what is to be warm, and
-    /// begins to take tasks.
+/// A data folder that this process alone uses from now on.
+pub struct Folder {
+    lock: File,
+    blobs: Blobs,
+}
+
+impl Folder {
+    /// Takes the folder at `path`, which is made if it is not there.
     ///
     /// # Errors
-    /// [`EngineError::Folder`] if another server has the folder or it cannot be used; refused parameters
-    /// of a preset; the store's.
-    pub async fn start(config: &Config, clock: Arc<dyn Clock>) -> Result<Self, EngineError> {
-        let folder = &config.data.dir;
-        let lock = lock_folder(folder)?;
+    /// [`EngineError::Folder`] if another server has it or it cannot be used.
+    pub fn take(path: &Path) -> Result<Self, EngineError> {
+        let lock = lock_folder(path)?;
         let blobs =
-            blobs::open(&blobs::folder(folder)).map_err(|error| folder_error(folder, &error))?;
-        Self::start_locked(config, clock, blobs, lock).await
+            blobs::open(&blobs::folder(path)).map_err(|error| folder_error(path, &error))?;
+        Ok(Self { lock, blobs })
     }
+}
 
-    /// As [`Self::start`], with the proofs somewhere else.
+impl Engine {
+    /// Takes the data folder that `config` names and starts the engine of it.
     ///
     /// # Errors
-    /// As [`Self::start`].
-    pub async fn start_with(
-        config: &Config,
-        clock: Arc<dyn Clock>,
-        blobs: Blobs,
-    ) -> Result<Self, EngineError> {
-        let lock = lock_folder(&config.data.dir)?;
-        Self::start_locked(config, clock, blobs, lock).await
+    /// Those of [`Folder::take`] and [`Self::start_in`].
+    pub async fn start(config: &Config, clock: Arc<dyn Clock>) -> Result<Self, EngineError> {
+        Self::start_in(Folder::take(&config.data.dir)?, config, clock).await
     }
 
-    async fn start_locked(
+    /// Starts the engine of a folder, the one that `config` names: brings the records up to date, puts back into
+    /// the queue what the process before had begun, prepares what is to be warm, and begins to take tasks.
+    ///
+    /// # Errors
+    /// [`EngineError::Folder`] if the records cannot be used; refused parameters of a preset; the store's.
+    pub async fn start_in(
+        folder: Folder,
         config: &Config,
         clock: Arc<dyn Clock>,
-        blobs: Blobs,
-        lock: File,
     ) -> Result<Self, EngineError> {
+        let Folder { lock, blobs } = folder;
         let folder = config.data.dir.clone();
         set_threads(config.engine.threads);
         ignore_file_size_signal();

@@ -231,7 +231,7 @@ fn submitted(stored: Stored) -> Result<Submitted, EngineError> {
 
 fn full(live: u64) -> EngineError {
     metrics::counter!("arbor_admission_refused_total", "reason" => "queue").increment(1);
-    let reason = format!("{live} jobs wait or run, which is as many as this server takes");
+    let reason = format!("waiting and running jobs: {live}, as many as this server takes");
     EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: true }
 }
 
@@ -239,8 +239,8 @@ fn over_quota(over: OverQuota) -> EngineError {
     metrics::counter!("arbor_admission_refused_total", "reason" => "quota").increment(1);
     let OverQuota { what, limit, used, free_in_ms } = over;
     let reason = match what {
-        QuotaKind::Queued => format!("{used} jobs wait, the quota is {limit}"),
-        QuotaKind::Running => format!("{used} jobs run, the quota is {limit}"),
+        QuotaKind::Queued => format!("waiting jobs: {used}, the quota is {limit}"),
+        QuotaKind::Running => format!("running jobs: {used}, the quota is {limit}"),
         QuotaKind::Bytes => {
             format!(
                 "jobs of the last 24 hours take {used} bytes, the quota is {limit} with this one"

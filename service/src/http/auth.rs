@@ -129,9 +129,7 @@ async fn identify(state: &AppState, headers: &HeaderMap) -> Result<Caller, ApiEr
     };
     let Some(key) = key else {
         if engine.has_keys().await? {
-            return Err(unauthorized(
-                "a key is needed, as authorization: Bearer KEY (of the command arbor: --api-key)",
-            ));
+            return Err(unauthorized("a key is needed, as authorization: Bearer KEY"));
         }
         return Ok(Caller::default());
     };

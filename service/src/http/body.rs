@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use arbor_prover::Job;
 use axum::body::Body;
-use axum::http::HeaderMap;
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use axum::http::{HeaderMap, HeaderValue};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use serde_json::error::Category;
@@ -23,7 +23,7 @@ const LINGER_BYTES: usize = 256 << 20;
 /// Reads a body of at most `most` bytes within `time`.
 ///
 /// # Errors
-/// Too large, too slow, or broken off.
+/// Encoded, too large, too slow, or broken off.
 pub(super) async fn read(
     headers: &HeaderMap,
     body: Body,
@@ -44,6 +44,14 @@ pub(super) async fn read_counted(
     time: Duration,
     mut count: impl FnMut(usize) -> Result<(), ApiError>,
 ) -> Result<Bytes, ApiError> {
+    if let Some(coding) = headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+        linger(body);
+        let coding = coding.to_str().unwrap_or("unreadable");
+        let detail = format!("content-encoding is {coding}, bodies are read as they are");
+        let error = ApiError::new(ProblemKind::UnsupportedMediaType, detail);
+        let identity = HeaderValue::from_static("identity");
+        return Err(error.field("content-encoding").header(ACCEPT_ENCODING, identity));
+    }
     let too_large = || {
         let detail = format!("at most {most} bytes are read");
         ApiError::new(ProblemKind::BodyTooLarge, detail)

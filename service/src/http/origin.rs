@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{HOST, HeaderMap, ORIGIN};
-use axum::http::{HeaderName, Uri};
+use axum::http::{HeaderName, Uri, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -21,6 +21,12 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// server for its own.
 pub(super) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let headers = request.headers();
+    let hosts = headers.get_all(HOST).iter().count();
+    // Who stands in front may go by another of them than this server does (RFC 9112, section 3.2).
+    if hosts > 1 || (hosts == 0 && request.version() == Version::HTTP_11) {
+        let detail = format!("one host is needed, there are {hosts}");
+        return ApiError::new(ProblemKind::BadRequest, detail).field("host").into_response();
+    }
     if !request.method().is_safe()
         && is_foreign(headers)
         && !super::cors::allows(&state.config().access, headers)

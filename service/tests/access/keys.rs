@@ -85,6 +85,7 @@ fn mistakes_of_the_command_line_are_refused() {
     assert_code(&output, 2);
     let key = make(data.path(), "--name a --role admin --max-queued 3");
     refused("revoke 0123456789abcdef", &["no key", "arbor keys list"]);
+    refused("webhook-secret b", &["no key of the name b", "arbor keys list"]);
     let text = arbor(common::words(&format!("keys list --data-dir {folder}")));
     assert_code(&text, 0);
     let text = stdout(&text);

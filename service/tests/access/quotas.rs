@@ -121,7 +121,7 @@ async fn a_retry_is_held_to_the_quotas_like_a_submission() {
     let long = submitted(&running, &slow()).await;
     cancel(&admin, &blocker).await;
     until(&running, &long, "running").await;
-    refused(&running, &job, "1 jobs run, the quota is 1").await;
+    refused(&running, &job, "running jobs: 1, the quota is 1").await;
     cancel(&running, &long).await;
     assert_eq!(retry(&running, &job).await.status(), 202);
 }

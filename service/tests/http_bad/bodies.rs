@@ -63,6 +63,24 @@ async fn only_json_is_taken_as_json() {
 }
 
 #[tokio::test]
+async fn compressed_bodies_are_refused_by_name() {
+    let server = server();
+    for path in ["/v1/jobs", "/v1/jobs:validate", "/v1/verifications"] {
+        let post = |coding: &'static str| {
+            let request = server.client().post(server.url() + path).body(with("/base/n", "5"));
+            let request = request.header("content-type", "application/json");
+            request.header("content-encoding", coding).send()
+        };
+        let response = post("gzip").await.unwrap();
+        assert_eq!(response.headers()["accept-encoding"], "identity");
+        let problem = problem(response, path).await;
+        assert_eq!(problem["type"], "/problems/unsupported-media-type", "{problem}");
+        assert_eq!(problem["field"], "content-encoding");
+        assert!(post("identity").await.unwrap().status().is_success(), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_of_100_megabytes_is_refused_and_the_client_hears_it() {
     let server = server();
     let big = vec![b' '; 100 << 20];

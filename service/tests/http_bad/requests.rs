@@ -154,6 +154,21 @@ async fn pages_of_other_origins_and_names_that_point_here_are_kept_away() {
 }
 
 #[tokio::test]
+async fn a_request_names_one_host() {
+    let server = server();
+    for hosts in
+        ["", "host: localhost\r\nhost: evil.example\r\n", "host: localhost\r\nhost: localhost\r\n"]
+    {
+        let request = format!("GET /v1/jobs HTTP/1.1\r\n{hosts}connection: close\r\n\r\n");
+        let address = server.address();
+        let answer = tokio::task::spawn_blocking(move || raw(address, request.as_bytes()));
+        let answer = String::from_utf8_lossy(&answer.await.unwrap().unwrap()).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 400"), "{hosts:?}: {answer}");
+        assert!(answer.contains("\"field\":\"host\""), "{hosts:?}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_http_ends_a_connection_and_not_the_server() {
     let server = server();
     let long = format!("GET /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "a".repeat(100_000));

@@ -110,6 +110,9 @@ async fn the_end_of_a_job_is_told_once_and_signed() {
     // What is changed is seen, and another secret signs otherwise.
     let changed = Message { timestamp: (sent_s + 1).to_string(), ..message.clone() };
     assert!(!verify(&server, &[], &changed));
+    let data = server.data_dir().to_str().unwrap();
+    let key = ["keys", "create", "--name", "somebody", "--role", "read", "--data-dir", data];
+    common::assert_code(&arbor(key), 0);
     assert!(!verify(&server, &["somebody"], message));
     assert!(!verify(&server, &["--rotate"], message));
 }

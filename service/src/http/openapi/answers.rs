@@ -27,7 +27,7 @@ const ACCESS: &Answers = &[
 const BODY: &Answers = &[
     ("408", "The body did not come in time"),
     ("413", "The body is too large"),
-    ("415", "The body has another media type"),
+    ("415", "The body has another media type, or is compressed"),
     ("422", "The body does not fit, with the field"),
 ];
 /// Of every route of one job.

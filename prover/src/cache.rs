@@ -93,6 +93,11 @@ impl Cache {
         }
     }
 
+    /// Drops what is beyond the limit: circuits that were held when the last one came may be let go since.
+    pub fn shrink(&self) {
+        self.shrink_to(self.limit);
+    }
+
     /// Drops what was used longest ago and is not held, until at most `bytes` are left.
     pub fn shrink_to(&self, bytes: u64) {
         while self.layers.totals().1 + self.bases.totals().1 > bytes {
@@ -159,7 +164,7 @@ impl Cache {
         let counter = if fresh { &self.misses } else { &self.hits };
         counter.fetch_add(1, Ordering::Relaxed);
         if fresh {
-            self.shrink_to(self.limit);
+            self.shrink();
         }
         Ok((value, fresh))
     }

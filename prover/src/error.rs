@@ -49,7 +49,7 @@ pub enum ParamError {
     #[error("recursion.mode = \"chain\" where a tree is needed")]
     NotATree,
     /// A tree has leaves made from one base, or leaves of its own, not both and not neither.
-    #[error("recursion needs either \"depth\" or \"leaves\" (or proof files)")]
+    #[error("recursion takes \"depth\" or \"leaves\" (or proof files): one of them, not both")]
     TreeLeaves,
     /// A base that no leaf is made from.
     #[error(

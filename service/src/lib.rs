@@ -33,6 +33,7 @@ pub mod server;
 pub mod shutdown;
 pub mod state;
 pub mod store;
+pub mod streams;
 pub mod threads;
 mod tls;
 pub mod traces;

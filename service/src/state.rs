@@ -3,14 +3,18 @@
 use std::sync::{Arc, OnceLock};
 
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::access::{Limiter, folder_has_keys};
+use crate::api::ProblemKind;
 use crate::config::Config;
 use crate::engine::Engine;
-use crate::http::ApiError;
+use crate::http::{ApiError, Caller};
+use crate::streams::{NoPlace, Place, Streams};
 use crate::verifier::Verifier;
+
+/// When to come back if there is no place for a stream, in seconds.
+const STREAMS_RETRY_S: u64 = 1;
 
 /// What every route can reach. Cheap to clone.
 #[derive(Clone)]
@@ -23,7 +27,7 @@ struct Inner {
     engine: OnceLock<Engine>,
     verifier: Verifier,
     metrics: PrometheusHandle,
-    streams: Arc<Semaphore>,
+    streams: Streams,
     limiter: Limiter,
     /// Whether the data folder had no keys when the process began.
     keyless: bool,
@@ -40,7 +44,8 @@ impl AppState {
         metrics: PrometheusHandle,
         shutdown: CancellationToken,
     ) -> Self {
-        let streams = Arc::new(Semaphore::new(config.server.max_streams));
+        let server = &config.server;
+        let streams = Streams::new(server.max_streams, server.max_streams_per_name);
         let limiter = Limiter::new(config.access.requests_per_second, config.access.burst);
         let engine = OnceLock::new();
         let keyless = !folder_has_keys(&config.data.dir);
@@ -101,11 +106,18 @@ impl AppState {
     /// A place for one event stream or long poll, given back when it is dropped.
     ///
     /// # Errors
-    /// [`ApiError`] (busy) if all are taken.
-    pub fn stream(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        Arc::clone(&self.inner.streams).try_acquire_owned().map_err(|_| {
-            let most = self.inner.config.server.max_streams;
-            ApiError::busy(format!("{most} event streams and long polls are open, no more are"), 1)
+    /// [`ApiError`]: busy if all are taken, limited if those of the caller's name are.
+    pub fn stream(&self, caller: &Caller) -> Result<Place, ApiError> {
+        self.inner.streams.place(caller.owner()).map_err(|taken| match taken {
+            NoPlace::All(most) => ApiError::busy(
+                format!("{most} event streams and long polls are open, no more are"),
+                STREAMS_RETRY_S,
+            ),
+            NoPlace::Share(share) => ApiError::new(
+                ProblemKind::RateLimited,
+                format!("{share} event streams and long polls are open with keys of this name"),
+            )
+            .retry_after(STREAMS_RETRY_S),
         })
     }
 }

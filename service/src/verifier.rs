@@ -147,9 +147,12 @@ impl Verifier {
         let options = VerifyOptions { expect, policy, ..self.options.clone() };
         let (send, receive) = oneshot::channel();
         self.spawn(move || {
-            let _held = (place, memory);
+            let held = (place, memory);
+            let outcome = verify_bytes(&file, &options, &cache);
+            // Whoever has the answer may ask again at once.
+            drop(held);
             // Nobody may be waiting any more.
-            let _ = send.send(verify_bytes(&file, &options, &cache));
+            let _ = send.send(outcome);
         });
         match tokio::time::timeout(self.timeout, receive).await {
             Ok(Ok(outcome)) => Ok(outcome),

@@ -89,22 +89,24 @@ async fn a_tree_survives_kill_9() {
     kill_in(tree_of_eight()).await;
 }
 
-/// Bounds the files that a running process may write; false where the tool for it is missing.
-fn limit_files(pid: u32, bytes: &str) -> bool {
+/// Bounds the files that a running process may write.
+#[cfg(target_os = "linux")]
+#[track_caller]
+fn limit_files(pid: u32, bytes: &str) {
     let limit = Command::new("prlimit")
         .args(["--pid", &pid.to_string(), &format!("--fsize={bytes}:unlimited")])
         .status();
-    limit.is_ok_and(|status| status.success())
+    match limit {
+        Ok(status) => assert!(status.success(), "prlimit must be allowed here: {status}"),
+        Err(error) => panic!("prlimit (of util-linux) is needed: {error}"),
+    }
 }
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
 async fn a_disk_that_is_full_fails_the_job_and_not_the_server() {
     let server = Server::start();
-    if !limit_files(server.pid(), "2000000") {
-        println!("prlimit is not there, or not allowed");
-        return;
-    }
+    limit_files(server.pid(), "2000000");
     // 200 queries of 2633 columns: more than a file may have.
     let large = json!({"preset": "insecure-test", "recursion": {"mode": "chain", "layers": 0},
         "base": {"program": "keccak", "num_hashes": 1, "fri": {"num_queries": 200}}});
@@ -116,9 +118,88 @@ async fn a_disk_that_is_full_fails_the_job_and_not_the_server() {
     let small = server.prove(&chain()).await;
     assert_eq!(small["state"], "succeeded", "what fits is stored");
 
-    assert!(limit_files(server.pid(), "unlimited"));
+    limit_files(server.pid(), "unlimited");
     let retried = server.post(&format!("/v1/jobs/{id}/retry"), &json!({})).await;
     assert!(retried.status().is_success(), "{}", retried.status());
     assert_eq!(server.wait(&id).await["state"], "succeeded");
     verify(&server, &id).await;
+}
+
+/// Nodes of a job that have a proof.
+#[cfg(target_os = "linux")]
+async fn nodes_done(server: &Server, id: &str) -> Vec<Value> {
+    let tree = server.get_json(&format!("/v1/jobs/{id}/tree")).await;
+    let nodes = tree["nodes"].as_array().expect("nodes").iter();
+    nodes.filter(|node| node["state"] == "done").cloned().collect()
+}
+
+/// Waits for a proof. A job may have failed by the full disk: then it is tried again.
+#[cfg(target_os = "linux")]
+async fn succeeded_in_the_end(server: &Server, id: &str) {
+    let mut job = server.wait(id).await;
+    if job["state"] == "failed" {
+        assert_eq!(job["error"]["class"], "storage", "{job}");
+        let retried = server.post(&format!("/v1/jobs/{id}/retry"), &json!({})).await;
+        assert_eq!(retried.status(), 202);
+        job = server.wait(id).await;
+    }
+    assert_eq!(job["state"], "succeeded", "{job}");
+    verify(server, id).await;
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn a_disk_without_room_for_the_records_loses_nothing() {
+    // The log is a file as well, and is to stay below the limit.
+    let mut server = Server::builder().env("ARBOR_LOG__FILTER", "warn").start();
+    let before = server.prove(&chain()).await;
+    let before = before["id"].as_str().expect("an id").to_owned();
+    let proof = server.proof(&before).await;
+    let long = json!({"preset": "insecure-test", "base": {"program": "fibonacci", "n": 30},
+        "recursion": {"mode": "chain", "layers": 40}});
+    let id = server.submit(&long).await;
+    while nodes_done(&server, &id).await.len() < 2 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // Less than the records have already.
+    limit_files(server.pid(), "20000");
+    let (mut admitted, mut refused) = (Vec::new(), 0);
+    let start = Instant::now();
+    while refused < 5 || !server.log().contains("disk I/O error") {
+        let limit = Duration::from_secs(60);
+        assert!(start.elapsed() < limit, "the records were written all the same");
+        let response = server.post("/v1/jobs", &chain()).await;
+        match response.status().as_u16() {
+            202 => {
+                let job: Value = response.json().await.expect("JSON");
+                admitted.push(job["id"].as_str().expect("an id").to_owned());
+            }
+            503 => {
+                assert!(response.headers().contains_key("retry-after"));
+                refused += 1;
+            }
+            status => panic!("{status}: {}", response.text().await.unwrap_or_default()),
+        }
+        assert_eq!(server.get("/livez").await.status(), 200);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert!(!server.log().contains("panicked"), "{}", server.log());
+    let done = nodes_done(&server, &id).await;
+
+    // The limit ends with the process.
+    server.restart();
+    assert_eq!(server.proof(&before).await, proof);
+    succeeded_in_the_end(&server, &id).await;
+    let nodes = nodes_done(&server, &id).await;
+    assert_eq!(nodes.len(), 41);
+    for node in &nodes {
+        assert_eq!(node["finishes"], 1, "{node}");
+    }
+    // What was written down before is as it was.
+    for node in &done {
+        assert!(nodes.contains(node), "{node}");
+    }
+    for id in admitted {
+        succeeded_in_the_end(&server, &id).await;
+    }
 }

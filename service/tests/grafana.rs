@@ -55,7 +55,51 @@ async fn every_metric_of_the_dashboard_is_there_after_one_job() {
         }
     }
     // Labels that the dashboard sums by are there, too.
-    for label in ["state=\"running\"", "phase=\"total\"", "reason=\"quota\"", "kind=\"layer\""] {
+    for label in [
+        "state=\"running\"",
+        "phase=\"total\"",
+        "reason=\"quota\"",
+        "reason=\"storage\"",
+        "kind=\"layer\"",
+        "class=\"crashed\"",
+    ] {
         assert!(text.contains(label), "{label} is not in\n{text}");
     }
+}
+
+#[tokio::test]
+async fn every_metric_says_what_it_is() {
+    let server = Server::start();
+    let ended = |text: &str, state: &str, class: &str| {
+        let labels = format!("arbor_jobs_ended_total{{state=\"{state}\",class=\"{class}\"}} ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&labels));
+        line.unwrap_or_else(|| panic!("{labels} is not in\n{text}")).to_owned()
+    };
+    let metrics = async || server.get("/metrics").await.text().await.unwrap();
+    let before = metrics().await;
+    assert_eq!(ended(&before, "succeeded", "none"), "0");
+    let job = json!({
+        "base": {"program": "fibonacci", "n": 5},
+        "recursion": {"mode": "chain", "layers": 1},
+        "preset": "insecure-test",
+    });
+    server.prove(&job).await;
+    let mut text = metrics().await;
+    // Whoever watches a job may know a moment before its end is counted.
+    for _ in 0..100 {
+        if ended(&text, "succeeded", "none") != "0" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        text = metrics().await;
+    }
+    assert_eq!(ended(&text, "succeeded", "none"), "1");
+    assert_eq!(ended(&text, "failed", "internal"), "0");
+    let of = |kind: &str| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(kind));
+        lines.filter_map(|line| names(line).next()).collect::<BTreeSet<_>>()
+    };
+    let kinds = of("# TYPE ");
+    assert!(kinds.len() > 20, "{text}");
+    assert_eq!(&kinds - &of("# HELP "), BTreeSet::new());
 }

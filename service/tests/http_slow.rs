@@ -78,9 +78,7 @@ fn a_body_that_drips_is_answered_with_408() {
 
 /// Resident memory of a process in KiB.
 fn resident(server: &Server) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
-    let line = text.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    server.memory("VmRSS") >> 10
 }
 
 #[test]

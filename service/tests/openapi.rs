@@ -13,6 +13,9 @@ use serde_json::Value;
 /// Where the description is committed.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json");
 
+/// Methods in the description of a path; what else stands there is about all of them.
+const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
+
 fn described() -> Value {
     serde_json::to_value(document()).unwrap()
 }
@@ -54,7 +57,8 @@ fn references_resolve_and_operations_have_names_of_their_own() {
         let pointer = reference.as_str().unwrap().strip_prefix('#').unwrap();
         assert!(document.pointer(pointer).is_some(), "{reference}");
     }
-    let operations = document["paths"].as_object().unwrap().values();
+    let operations = ["paths", "webhooks"].map(|of| document[of].as_object().unwrap().values());
+    let operations = operations.into_iter().flatten();
     let operations = operations.flat_map(|item| item.as_object().unwrap().values());
     let names: Vec<_> =
         operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
@@ -87,10 +91,7 @@ fn every_route_is_described() {
         .iter()
         .map(|(path, item)| {
             let methods = item.as_object().unwrap().keys().map(String::as_str);
-            (
-                path.as_str(),
-                methods.filter(|name| ["get", "post", "delete"].contains(name)).collect(),
-            )
+            (path.as_str(), methods.filter(|name| METHODS.contains(name)).collect())
         })
         .collect();
     let expected = [
@@ -103,8 +104,8 @@ fn every_route_is_described() {
         ("/v1/jobs", &["get", "post"]),
         ("/v1/jobs/{id}", &["delete", "get"]),
         ("/v1/jobs/{id}/events", &["get"]),
-        ("/v1/jobs/{id}/proof", &["get"]),
-        ("/v1/jobs/{id}/proof/{level}/{index}", &["get"]),
+        ("/v1/jobs/{id}/proof", &["get", "head"]),
+        ("/v1/jobs/{id}/proof/{level}/{index}", &["get", "head"]),
         ("/v1/jobs/{id}/retry", &["post"]),
         ("/v1/jobs/{id}/timings", &["get"]),
         ("/v1/jobs/{id}/tree", &["get"]),
@@ -118,6 +119,63 @@ fn every_route_is_described() {
         .map(|(path, methods)| (path, methods.iter().copied().collect()))
         .collect();
     assert_eq!(described, expected);
+}
+
+#[test]
+fn proofs_of_jobs_and_of_nodes_are_described_alike() {
+    let document = described();
+    let paths = &document["paths"];
+    let [job, node] =
+        ["", "/{level}/{index}"].map(|of| &paths[format!("/v1/jobs/{{id}}/proof{of}")]);
+    let answers = |operation: &Value| {
+        let responses = operation["responses"].as_object().unwrap();
+        responses.keys().cloned().collect::<BTreeSet<_>>()
+    };
+    let headers = |operation: &Value| {
+        let parameters = operation["parameters"].as_array().unwrap().iter();
+        let headers = parameters.filter(|parameter| parameter["in"] == "header");
+        headers.map(|header| header["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for method in ["get", "head"] {
+        assert_eq!(answers(&job[method]), answers(&node[method]), "{method}");
+        assert_eq!(headers(&job[method]), headers(&node[method]), "{method}");
+    }
+    assert_eq!(headers(&node["get"]), ["range", "if-range", "if-none-match"]);
+    assert_eq!(headers(&node["head"]), ["if-none-match"]);
+    // Of HEAD there are no parts, and no answer has a body.
+    let parts = &answers(&node["get"]) - &answers(&node["head"]);
+    assert_eq!(parts, BTreeSet::from(["206", "416"].map(str::to_owned)));
+    let mut bodies = Vec::new();
+    all(&node["head"], "content", &mut bodies);
+    assert_eq!(bodies, Vec::<&Value>::new());
+}
+
+#[test]
+fn every_route_can_be_asked_for_by_another_name() {
+    let document = described();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            assert!(operation["responses"]["421"].is_object(), "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn the_message_to_webhooks_is_described_with_what_checks_it() {
+    let document = described();
+    let post = &document["webhooks"]["job"]["post"];
+    let headers = post["parameters"].as_array().unwrap().iter();
+    let headers: Vec<_> = headers.map(|header| header["name"].as_str().unwrap()).collect();
+    assert_eq!(headers, ["webhook-id", "webhook-timestamp", "webhook-signature"]);
+    let body = &post["requestBody"]["content"]["application/json"];
+    let schema = body["schema"]["$ref"].as_str().unwrap().strip_prefix('#').unwrap();
+    let fields = |schema: &Value| {
+        schema["properties"].as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>()
+    };
+    let of = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let schema = document.pointer(schema).unwrap();
+    assert_eq!(fields(schema), of(&body["example"]));
+    assert_eq!(fields(&schema["properties"]["data"]), of(&body["example"]["data"]));
 }
 
 #[test]

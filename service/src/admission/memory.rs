@@ -82,7 +82,8 @@ impl Memory {
         match self.0.limit {
             Some(limit) if bytes > limit => {
                 refused("size");
-                Err(EngineError::TooLarge { what: "memory in bytes", got: bytes, limit })
+                let (got, limit) = (bytes.div_ceil(1 << 20), limit >> 20);
+                Err(EngineError::TooLarge { what: "memory in MiB", got, limit })
             }
             _ => Ok(()),
         }
@@ -103,8 +104,15 @@ impl Memory {
         })
     }
 
-    /// Waits until there is room for `bytes` beside what the process takes anyway: as long as other nodes run, and then a while more. Circuits
-    /// are dropped from the cache where that helps. None if there is no room in the end.
+    /// The limit, if `bytes` do not fit into it beside what the process takes anyway.
+    #[must_use]
+    pub fn beyond(&self, bytes: u64) -> Option<u64> {
+        self.0.limit.filter(|limit| PROCESS_BYTES.saturating_add(bytes) > *limit)
+    }
+
+    /// Waits until there is room for `bytes` beside what the process takes anyway: as long as other nodes run, and
+    /// then a while more. Circuits are dropped from the cache where that helps. None if there is no room in the
+    /// end.
     pub async fn reserve(&self, bytes: u64) -> Option<Reservation> {
         let mut alone_since: Option<Instant> = None;
         loop {
@@ -113,8 +121,7 @@ impl Memory {
                 Ok(reservation) => return Some(reservation),
                 Err(0) => {
                     let since = *alone_since.get_or_insert_with(Instant::now);
-                    let alone = PROCESS_BYTES.saturating_add(bytes);
-                    if since.elapsed() >= PATIENCE || self.0.limit.is_some_and(|l| alone > l) {
+                    if since.elapsed() >= PATIENCE || self.beyond(bytes).is_some() {
                         return None;
                     }
                 }

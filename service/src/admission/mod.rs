@@ -8,7 +8,7 @@ mod limits;
 mod memory;
 mod sizing;
 
-pub use disk::check as check_disk;
+pub use disk::spare as spare_disk;
 pub use limits::check as check_limits;
 pub use memory::{Memory, Reservation};
 pub use sizing::{node_bytes, plan_bytes, sizing};

@@ -1,7 +1,7 @@
 //! Jobs as the API shows them.
 
 use arbor_prover::tree::ProofStatement;
-use arbor_prover::{Job, LayerReport};
+use arbor_prover::{Job, LayerReport, Recursion};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -21,6 +21,8 @@ pub struct JobView {
     pub phase: Option<Phase>,
     /// How far it is.
     pub progress: Progress,
+    /// The name of the key that it was submitted with.
+    pub owner: Option<String>,
     /// As submitted, defaults filled in.
     pub job: Job,
     /// What it is expected to take.
@@ -35,7 +37,7 @@ pub struct JobView {
     pub deadline_at_ms: Option<i64>,
     /// Why it failed or expired, and whether a retry may help.
     pub error: Option<JobError>,
-    /// What its proof says, once it is there.
+    /// What its proof says, once it is there. A list leaves that of a tree out: it has all leaves.
     pub statement: Option<ProofStatement>,
     /// Digests of the verifying keys in hexadecimal, the base first; empty until planned.
     pub keys: Vec<String>,
@@ -102,6 +104,7 @@ impl From<JobRecord> for JobView {
             state: record.state,
             phase: record.phase,
             progress: Progress { nodes_done: record.nodes_done, nodes_total: record.nodes_total },
+            owner: record.owner,
             job: record.job,
             estimate: record.sizing,
             created_at_ms: record.created_at_ms,
@@ -116,6 +119,18 @@ impl From<JobRecord> for JobView {
             version: record.version,
             revision: record.revision,
         }
+    }
+}
+
+impl JobView {
+    /// The job among others.
+    #[must_use]
+    pub fn in_list(record: JobRecord) -> Self {
+        let mut view = Self::from(record);
+        if matches!(view.job.recursion, Recursion::Tree { .. }) {
+            view.statement = None;
+        }
+        view
     }
 }
 

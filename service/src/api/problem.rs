@@ -86,7 +86,7 @@ kinds! {
     /// The body did not come in time.
     RequestTimeout = "request-timeout", REQUEST_TIMEOUT, "The request took too long to arrive";
     /// There is no proof yet; the state of the job says whether there will be.
-    NotFinished = "not-finished", CONFLICT, "The proof is not there yet";
+    NotFinished = "not-finished", CONFLICT, "There is no proof, or not yet";
     /// Only failed, cancelled and expired jobs can be retried.
     NotRetryable = "not-retryable", CONFLICT, "The job cannot be retried";
     /// The job changed since the `etag` in `if-match`.

@@ -105,7 +105,7 @@ fn print(measured: &Measured, exact: bool) -> Result<(), CliError> {
 
 /// The figures that are required or wanted, and every layer behind them.
 fn chains(measured: &Measured, exact: bool) -> Result<(), CliError> {
-    let mut figures = output::table(["figure", "value", "required", "wanted", ""], 1);
+    let mut figures = output::table(["figure", "value", "required", "wanted", "reached"], 1);
     for figure in &measured.figures {
         figures.add_row([
             figure.name.to_owned(),
@@ -177,7 +177,7 @@ fn leaves(costs: &[LeafCost]) -> comfy_table::Table {
 
 /// What the service costs, a figure a line.
 fn service(cost: &ServiceCost) -> comfy_table::Table {
-    let mut table = output::table(["figure", "value", "required", ""], 1);
+    let mut table = output::table(["figure", "value", "required", "reached"], 1);
     for line in cost.lines() {
         table.add_row(line);
     }

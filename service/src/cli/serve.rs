@@ -58,7 +58,8 @@ pub struct ConfigArgs {
     /// Folder of records and proofs [default: arbor-data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Prepare the circuits of this preset before being ready; may be repeated
+    /// Prepare usual circuits of this preset before being ready: those of chains and trees of two over small
+    /// jobs. May be repeated
     #[arg(long, value_name = "PRESET")]
     warm: Vec<String>,
     /// Give freed memory back after so many quiet seconds; 0 keeps it
@@ -140,6 +141,9 @@ async fn serve(config: Config, format: Format) -> Result<(), CliError> {
     match format {
         Format::Json => output::json(&json!({ "listening": url }))?,
         Format::Text => output::line(format_args!("listening on {url}"))?,
+    }
+    if config.server.allow_remote && !address.ip().is_loopback() && state.began_without_keys() {
+        tracing::warn!("there are no API keys: whoever reaches this address may do everything");
     }
     tracing::info!(%url, data = %config.data.dir.display(), "listening");
 

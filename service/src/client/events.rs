@@ -173,12 +173,10 @@ impl<'a> EventStream<'a> {
         let retry_after = error.as_ref().and_then(ClientError::retry_after);
         let wait = doubled.min(self.patience.longest_wait);
         let wait = wait.max(asked.or(retry_after).unwrap_or_default().min(LONGEST_WAIT));
-        tracing::debug!(
-            ?wait,
-            failures = self.failures,
-            ?error,
-            "the event stream is opened again"
-        );
+        if let (1, Some(error)) = (self.failures, &error) {
+            tracing::warn!("{error}; trying again");
+        }
+        tracing::debug!(?wait, failures = self.failures, "the event stream is opened again");
         sleep(wait).await;
         Ok(())
     }

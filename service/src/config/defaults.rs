@@ -24,6 +24,7 @@ impl Default for ServerConfig {
             max_wait_s: 60,
             keep_alive_s: 15,
             max_streams: 256,
+            max_streams_per_name: 64,
             shutdown_grace_s: 60,
         }
     }

@@ -40,6 +40,8 @@ pub struct ServerConfig {
     pub keep_alive_s: u64,
     /// Event streams and long polls at a time.
     pub max_streams: usize,
+    /// Of these, most for the keys of one name.
+    pub max_streams_per_name: usize,
     /// Time that a shutdown waits for the running node, in seconds.
     pub shutdown_grace_s: u64,
 }
@@ -75,7 +77,7 @@ pub struct AccessConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricsAccess {
-    /// Everybody if the server listens on a loopback address, else whoever has a key.
+    /// Everybody who asks a loopback address by a local name, else whoever has a key.
     #[default]
     Local,
     /// Everybody.

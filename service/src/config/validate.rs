@@ -76,6 +76,8 @@ fn server(config: &Config, check: &Check<'_>) -> Result<(), ConfigError> {
     check.within("server.max_wait_s", server.max_wait_s, 0, DAY_S)?;
     check.within("server.keep_alive_s", server.keep_alive_s, 1, DAY_S)?;
     check.within("server.max_streams", server.max_streams as u64, 1, 1 << 20)?;
+    let share = server.max_streams_per_name as u64;
+    check.within("server.max_streams_per_name", share, 1, 1 << 20)?;
     check.within("server.shutdown_grace_s", server.shutdown_grace_s, 1, DAY_S)
 }
 

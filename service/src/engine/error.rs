@@ -32,8 +32,8 @@ pub enum EngineError {
         /// As asked for.
         node: String,
     },
-    /// The proof is not there yet.
-    #[error("the proof is not there yet: the job is {state}")]
+    /// The proof is not there yet, or never will be as things stand.
+    #[error("{}: the job is {state}", if state.is_final() { "there is no proof" } else { "the proof is not there yet" })]
     NotFinished {
         /// Where the job stands.
         state: JobState,
@@ -86,8 +86,8 @@ pub enum EngineError {
     Quota {
         /// Which one, and what is used of it.
         reason: String,
-        /// When to come back.
-        retry_after_s: u64,
+        /// When to come back; none where that does not help.
+        retry_after_s: Option<u64>,
     },
     /// The node's proof says nothing by itself: it is not what a chain or a tree would have come to.
     #[error("node {node} of job {id} has no proof file of its own")]

@@ -21,10 +21,18 @@ pub(super) enum Failure {
     #[error("the prover panicked")]
     Panicked,
     /// There was no room in memory for a while.
-    #[error("no room for the {} MiB that it takes", bytes >> 20)]
+    #[error("no room for the {} MiB of memory that it takes", bytes >> 20)]
     Memory {
         /// What it takes.
         bytes: u64,
+    },
+    /// There never will be.
+    #[error("it takes {} MiB of memory, this server has {}", bytes >> 20, limit >> 20)]
+    TooLarge {
+        /// What it takes.
+        bytes: u64,
+        /// What there is.
+        limit: u64,
     },
     /// The proof of a child is damaged.
     #[error("the stored proof {hash} of node {node} is missing or damaged")]
@@ -75,6 +83,7 @@ impl Failure {
             Self::Prover(ProverError::Memory { .. }) | Self::Memory { .. } => {
                 (ErrorClass::Resources, self.to_string(), true)
             }
+            Self::TooLarge { .. } => (ErrorClass::Resources, self.to_string(), false),
             Self::Blobs(_) => {
                 (ErrorClass::Storage, "the proof store could not be used".to_owned(), true)
             }

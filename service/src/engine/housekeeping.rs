@@ -106,6 +106,7 @@ async fn release_idle_memory(inner: &Arc<Inner>) {
     }
     inner.works.clear();
     inner.proofs.clear();
+    inner.cache.shrink();
     let released = inner.provers.run(|| {
         let before = memory::resident_bytes().unwrap_or(0);
         memory::release_freed_memory();

@@ -61,8 +61,5 @@ pub(super) async fn refresh(inner: &Arc<Inner>) -> Result<(), sqlx::Error> {
     if let Ok(free) = fs4::available_space(&inner.folder) {
         metrics::gauge!("arbor_disk_free_bytes").set(free as f64);
     }
-    // So that it is there, and 0, before anything goes wrong.
-    metrics::counter!("arbor_reconciled_total").increment(0);
-    metrics::counter!("arbor_blobs_damaged_total").increment(0);
     Ok(())
 }

@@ -159,7 +159,9 @@ impl Inner {
         work: &Work,
         made: Made,
     ) -> Result<(), Failure> {
-        let Made { proved: Proved { proof, bytes, report }, file } = made;
+        let Made { proved: Proved { proof, bytes, mut report }, file } = made;
+        // A chain by itself only counts layers.
+        report.node.get_or_insert_with(|| begun.node.clone());
         let length = bytes.len() as u64;
         let writing = self.blobs.writing().await;
         let store_proof =

@@ -102,6 +102,12 @@ impl Engine {
             progress: notes,
             traces,
         }));
+        let kept = Arc::downgrade(&inner);
+        store.tell_ends(Box::new(move |job| {
+            if let Some(inner) = kept.upgrade() {
+                inner.works.drop_job(job);
+            }
+        }));
         recover(&inner).await?;
         warm(&inner).await?;
         let worker = queue::run(

@@ -10,14 +10,18 @@ use arbor_prover::{Job, Observer, ParamError, Preset, Silent, Work, WorkNode};
 
 use super::{Engine, EngineError, Submission, Submitted, Validation};
 use crate::access::Quota;
-use crate::admission::{check_disk, check_limits, plan_bytes, sizing};
+use crate::admission::{check_limits, plan_bytes, sizing, spare_disk};
 use crate::model::{JobId, JobRecord, JobState, NodeRecord, NodeState, Sizing};
-use crate::store::{LeafProofRow, NewJob, OverQuota, QuotaKind, Retried, Retry, Stored};
+use crate::store::{
+    LeafProofRow, NewJob, NoRoom, OverQuota, QuotaKind, Retried, Retry, Room, Stored,
+};
 
 use crate::webhooks::Destinations;
 
 /// When to come back if too many jobs wait.
 const RETRY_AFTER_S: u64 = 10;
+/// When to come back if the disk is full: retention makes room, or somebody does.
+const DISK_RETRY_AFTER_S: u64 = 60;
 
 /// A job with all that follows from it.
 struct Resolved {
@@ -56,7 +60,7 @@ impl Engine {
             idempotency,
             now_ms,
             leaves: resolved.leaves,
-            max_queued: inner.config.limits.max_queued as u64,
+            room: self.room(),
         };
         let submitted = submitted(inner.store.insert(&new).await?)?;
         if submitted.fresh
@@ -90,11 +94,12 @@ impl Engine {
         let no_such_job = || EngineError::NoSuchJob { id };
         let record = inner.store.job(id).await?.ok_or_else(no_such_job)?;
         self.storable().await?;
+        inner.memory.admit(record.sizing.peak_bytes)?;
         let now_ms = inner.times.now_ms();
         let retry = Retry {
             job: id,
             quota,
-            max_queued: inner.config.limits.max_queued as u64,
+            room: self.room(),
             deadline_at_ms: deadline(&record.job, now_ms),
             now_ms,
         };
@@ -107,7 +112,7 @@ impl Engine {
             }
             Retried::NoSuchJob => Err(no_such_job()),
             Retried::NotRetryable(state) => Err(EngineError::NotRetryable { state }),
-            Retried::Full { live } => Err(full(live)),
+            Retried::NoRoom(missing) => Err(no_room(missing)),
             Retried::OverQuota(over) => Err(over_quota(over)),
         }
     }
@@ -183,8 +188,16 @@ impl Engine {
     fn admit(&self, job: &Job, resolved: &Resolved) -> Result<(), EngineError> {
         let inner = &self.inner;
         check_limits(job, &resolved.spec, &inner.config.limits)?;
-        inner.memory.admit(resolved.sizing.peak_bytes)?;
-        check_disk(&inner.folder, inner.config.data.min_free_bytes, resolved.sizing.disk_bytes)
+        inner.memory.admit(resolved.sizing.peak_bytes)
+    }
+
+    /// What there is room for now.
+    fn room(&self) -> Room {
+        let config = &self.inner.config;
+        Room {
+            jobs: config.limits.max_queued as u64,
+            disk_bytes: spare_disk(&self.inner.folder, config.data.min_free_bytes),
+        }
     }
 
     /// The plan of a tree whose leaves differ: what brings them to one shape depends on the circuits.
@@ -220,7 +233,7 @@ fn submitted(stored: Stored) -> Result<Submitted, EngineError> {
         }
         Stored::Known(record) => Ok(Submitted { record: *record, fresh: false }),
         Stored::Conflict => Err(EngineError::IdempotencyConflict),
-        Stored::Full { live } => Err(full(live)),
+        Stored::NoRoom(missing) => Err(no_room(missing)),
         Stored::OverQuota(over) => Err(over_quota(over)),
         Stored::LeafGone { leaf } => Err(EngineError::LeafJob {
             leaf,
@@ -229,25 +242,39 @@ fn submitted(stored: Stored) -> Result<Submitted, EngineError> {
     }
 }
 
-fn full(live: u64) -> EngineError {
-    metrics::counter!("arbor_admission_refused_total", "reason" => "queue").increment(1);
-    let reason = format!("waiting and running jobs: {live}, as many as this server takes");
-    EngineError::Busy { reason, retry_after_s: RETRY_AFTER_S, queue: true }
+fn no_room(missing: NoRoom) -> EngineError {
+    let (counted, reason, retry_after_s, queue) = match missing {
+        NoRoom::Queue { live } => {
+            let reason = format!("waiting and running jobs: {live}, as many as this server takes");
+            ("queue", reason, RETRY_AFTER_S, true)
+        }
+        NoRoom::Disk { free, promised, needed } => {
+            let reason = format!(
+                "{} MiB of disk can be used, admitted jobs take {} MiB, this one takes {} MiB",
+                free >> 20,
+                promised.div_ceil(1 << 20),
+                needed.div_ceil(1 << 20)
+            );
+            ("disk", reason, DISK_RETRY_AFTER_S, false)
+        }
+    };
+    metrics::counter!("arbor_admission_refused_total", "reason" => counted).increment(1);
+    EngineError::Busy { reason, retry_after_s, queue }
 }
 
 fn over_quota(over: OverQuota) -> EngineError {
     metrics::counter!("arbor_admission_refused_total", "reason" => "quota").increment(1);
-    let OverQuota { what, limit, used, free_in_ms } = over;
+    let OverQuota { what, limit, used, needed, free_in_ms } = over;
     let reason = match what {
         QuotaKind::Queued => format!("waiting jobs: {used}, the quota is {limit}"),
         QuotaKind::Running => format!("running jobs: {used}, the quota is {limit}"),
-        QuotaKind::Bytes => {
-            format!(
-                "jobs of the last 24 hours take {used} bytes, the quota is {limit} with this one"
-            )
-        }
+        QuotaKind::Bytes => format!(
+            "bytes a day: jobs of the last 24 hours take {used}, this one {needed}, the quota is {limit}"
+        ),
     };
-    let retry_after_s = free_in_ms.map_or(RETRY_AFTER_S, |millis| millis / 1000 + 1);
+    // No time helps where the job alone is more than the quota.
+    let retry_after_s =
+        (needed <= limit).then(|| free_in_ms.map_or(RETRY_AFTER_S, |millis| millis / 1000 + 1));
     EngineError::Quota { reason, retry_after_s }
 }
 

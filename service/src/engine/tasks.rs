@@ -60,12 +60,15 @@ impl Inner {
             metrics::counter!("arbor_tasks_redelivered_total").increment(1);
             return Ok(());
         };
-        match task {
+        let done = match task {
             Task::Plan { job, round } => self.do_plan(job, round, running).await,
             Task::Prove { job, position, round } => {
                 self.do_node(job, position, round, running).await
             }
-        }
+        };
+        // With the last node of a job its plan has let its circuits go.
+        self.cache.shrink();
+        done
     }
 
     async fn do_plan(
@@ -95,7 +98,7 @@ impl Inner {
                 self.store.planned(job, &plan).await?;
             }
             Err(Failure::Stopped(Reason::Shutdown)) => self.store.hand_back_plan(begun.seq).await?,
-            Err(Failure::Stopped(_)) => {}
+            Err(Failure::Stopped(_)) => self.works.drop_job(job),
             Err(failure) => {
                 let (error, now) = (failure.describe(None), self.times.now_ms());
                 self.log_failure(job, &failure);
@@ -173,6 +176,9 @@ impl Inner {
         bytes: u64,
         running: &Running,
     ) -> Result<crate::admission::Reservation, Failure> {
+        if let Some(limit) = self.memory.beyond(bytes) {
+            return Err(Failure::TooLarge { bytes, limit });
+        }
         let tight = self.memory.is_tight(bytes);
         if tight {
             let in_flight = self.in_flight();

@@ -11,6 +11,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::net::{IpAddr, SocketAddr};
 
+use super::origin::is_for_local;
 use super::revoked::run_while_valid;
 use super::{ApiError, Caller};
 use crate::access::{ApiKey, Role, Who};
@@ -74,23 +75,26 @@ pub(super) async fn guard(
 fn needed(state: &AppState, request: &Request) -> Option<Role> {
     // A path that is no route has nothing to protect.
     let route = request.extensions().get::<MatchedPath>()?.as_str();
-    if route == METRICS && !metrics_are_open(state.config()) {
+    if route == METRICS && !metrics_are_open(state.config(), request) {
         return Some(Role::Read);
     }
     if OPEN.contains(&route) {
         return None;
     }
     Some(match (request.method(), route) {
-        (&Method::GET | &Method::HEAD, _) | (_, "/v1/verifications") => Role::Read,
+        (&Method::GET | &Method::HEAD, _) => Role::Read,
+        // What these compute is kept nowhere.
+        (_, "/v1/verifications" | "/v1/jobs:validate") => Role::Read,
         _ => Role::Submit,
     })
 }
 
-fn metrics_are_open(config: &Config) -> bool {
+fn metrics_are_open(config: &Config, request: &Request) -> bool {
     match config.access.metrics {
         MetricsAccess::Open => true,
         MetricsAccess::Key => false,
-        MetricsAccess::Local => config.server.listen.ip().is_loopback(),
+        // A proxy on this machine passes on what comes from others, by the name that it has for them.
+        MetricsAccess::Local => config.server.listen.ip().is_loopback() && is_for_local(request),
     }
 }
 

@@ -132,6 +132,19 @@ pub(super) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::new(ProblemKind::UnsupportedMediaType, detail).field("content-type"))
 }
 
+/// Refuses the form that browsers and `curl --form` make of a file: its parts are no file.
+///
+/// # Errors
+/// That media type.
+pub(super) fn refuse_form(headers: &HeaderMap) -> Result<(), ApiError> {
+    let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !given.trim_start().to_ascii_lowercase().starts_with("multipart/") {
+        return Ok(());
+    }
+    let detail = "the body must be the file itself, not a form with it (curl: --data-binary @FILE)";
+    Err(ApiError::new(ProblemKind::UnsupportedMediaType, detail).field("content-type"))
+}
+
 /// Reads a job.
 ///
 /// # Errors

@@ -65,7 +65,9 @@ impl ApiError {
         self.kind
     }
 
-    pub(super) fn retry_after(self, seconds: u64) -> Self {
+    /// When to come back.
+    #[must_use]
+    pub fn retry_after(self, seconds: u64) -> Self {
         self.header(RETRY_AFTER, HeaderValue::from(seconds))
     }
 
@@ -132,9 +134,10 @@ impl From<EngineError> for ApiError {
             EngineError::Webhook { .. } => {
                 Self::new(K::ParameterRefused, text).field("webhook.url")
             }
-            EngineError::Quota { retry_after_s, .. } => {
-                Self::new(K::QuotaReached, text).retry_after(retry_after_s)
+            EngineError::Quota { retry_after_s: Some(seconds), .. } => {
+                Self::new(K::QuotaReached, text).retry_after(seconds)
             }
+            EngineError::Quota { retry_after_s: None, .. } => Self::new(K::OverLimit, text),
             EngineError::ShuttingDown => Self::new(K::ShuttingDown, text).retry_after(SOON_S),
             EngineError::Corrupt { .. } => {
                 tracing::error!(error = %text, "a stored proof is damaged");

@@ -10,14 +10,14 @@ use axum::response::{IntoResponse, Response};
 use futures::Stream;
 use futures::stream;
 use serde_json::{Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::ApiError;
 use super::owned::OwnJob;
 use super::query::Query;
+use super::{ApiError, Caller};
 use crate::api::ProblemKind;
 use crate::model::{Event, JobId};
 use crate::state::AppState;
+use crate::streams::Place;
 
 /// The header with which a client goes on where it was.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -48,6 +48,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) async fn get(
     State(state): State<AppState>,
     OwnJob(record): OwnJob,
+    caller: Caller,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -59,7 +60,7 @@ pub(super) async fn get(
     if record.state.is_final() && engine.events(id, after, 1).await?.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let place = state.stream()?;
+    let place = state.stream(&caller)?;
     let keep_alive = Duration::from_secs(state.config().server.keep_alive_s);
     let events = follow(state, id, after, place);
     Ok(Sse::new(events)
@@ -86,14 +87,14 @@ struct Follower {
     after: i64,
     batch: std::vec::IntoIter<Event>,
     first: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 fn follow(
     state: AppState,
     id: JobId,
     after: i64,
-    place: OwnedSemaphorePermit,
+    place: Place,
 ) -> impl Stream<Item = Result<SseEvent, Infallible>> {
     let batch = Vec::new().into_iter();
     let follower = Follower { state, id, after, batch, first: true, _place: place };

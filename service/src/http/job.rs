@@ -12,7 +12,8 @@ use super::query::Query;
 use super::wait::wait_for;
 use super::{ApiError, Caller, etag, run};
 use crate::api::{JobView, Links, ProblemKind};
-use crate::engine::Deleted;
+use crate::engine::{Deleted, Engine};
+use crate::model::JobRecord;
 use crate::state::AppState;
 
 /// Most nodes whose reports a job shows by itself: the longest chain, and trees of 64 leaves at eight a node. The
@@ -38,6 +39,7 @@ pub(super) const MAX_REPORTS: u32 = 73;
 pub(super) async fn get(
     State(state): State<AppState>,
     OwnJob(mut record): OwnJob,
+    caller: Caller,
     uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -52,7 +54,7 @@ pub(super) async fn get(
         && waits
         && !record.state.is_final()
     {
-        let _place = state.stream()?;
+        let _place = state.stream(&caller)?;
         record = wait_for(&state, id, wait, |record| {
             record.state.is_final() || (conditional && known(record.revision) == Some(false))
         })
@@ -62,18 +64,27 @@ pub(super) async fn get(
     let mut response = if known(record.revision) == Some(true) {
         (StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response()
     } else {
-        let reports = record.nodes_total <= MAX_REPORTS;
-        let mut view = JobView::from(record);
-        if reports {
-            let nodes = engine.nodes(id).await?;
-            view.layers = Some(nodes.into_iter().filter_map(|node| node.report).collect());
-        }
-        ([(ETAG, tag)], Json(view)).into_response()
+        ([(ETAG, tag)], Json(view(engine, record).await?)).into_response()
     };
     if let Some(wait) = wait {
         wait.applied(&mut response);
     }
     Ok(response)
+}
+
+/// A job with the reports of its nodes, unless they are too many: what one `etag` stands for everywhere.
+pub(super) async fn view(engine: &Engine, record: JobRecord) -> Result<JobView, ApiError> {
+    let (id, nodes) = (record.id, record.nodes_total);
+    let mut view = JobView::from(record);
+    view.layers = match nodes {
+        0 => Some(Vec::new()),
+        1..=MAX_REPORTS => {
+            let nodes = engine.nodes(id).await?;
+            Some(nodes.into_iter().filter_map(|node| node.report).collect())
+        }
+        _ => None,
+    };
+    Ok(view)
 }
 
 /// Cancel or remove a job
@@ -121,7 +132,8 @@ pub(super) async fn delete(
         (status = 202, description = "Back in the queue", body = JobView),
         (status = 404, description = "No such job", body = crate::api::Problem, content_type = "application/problem+json"),
         (status = 409, description = "The job is in another state", body = crate::api::Problem, content_type = "application/problem+json"),
-        (status = 429, description = "The queue is full, or the quota is reached", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 422, description = "The job is larger than this server takes now", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 429, description = "The queue is full, the quota of the key is reached, or too many requests come", body = crate::api::Problem, content_type = "application/problem+json"),
     ))]
 pub(super) async fn retry(
     State(state): State<AppState>,
@@ -134,7 +146,7 @@ pub(super) async fn retry(
     let (id, quota) = (job.id, caller.quota());
     let record = run(async move { engine.retry(id, quota).await }).await?;
     let tag = etag::of_revision(record.revision);
-    let view = JobView::from(record);
+    let view = view(state.engine()?, record).await?;
     let location = HeaderValue::try_from(Links::of(&view.id).job);
     let mut response = (StatusCode::ACCEPTED, [(ETAG, tag)], Json(view)).into_response();
     if let Ok(location) = location {

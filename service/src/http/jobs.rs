@@ -48,7 +48,7 @@ pub(super) const MAX_PAGE: i64 = 200;
         (status = 202, description = "Admitted", body = JobView, headers(("location" = String, description = "Path of the job"), ("etag" = String))),
         (status = 200, description = "The job has ended", body = JobView),
         (status = 422, description = "Refused, with the field", body = crate::api::Problem, content_type = "application/problem+json"),
-        (status = 429, description = "The queue is full", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 429, description = "The queue is full, the quota of the key is reached, or too many requests come", body = crate::api::Problem, content_type = "application/problem+json"),
         (status = 503, description = "No room now", body = crate::api::Problem, content_type = "application/problem+json"),
     ))]
 pub(super) async fn submit(
@@ -87,7 +87,7 @@ pub(super) async fn submit(
 
     // Waiting is a preference: where there is no room for it, the job is admitted all the same.
     let wait = Wait::of(&parts.headers, state.config().server.max_wait_s);
-    let place = wait.and_then(|_| state.stream().ok());
+    let place = wait.and_then(|_| state.stream(&caller).ok());
     let record = match (wait, &place) {
         (Some(wait), Some(_)) if !submitted.record.state.is_final() => {
             wait_for(&state, id, wait, |record| record.state.is_final()).await?
@@ -96,7 +96,7 @@ pub(super) async fn submit(
     };
     let status = if record.state.is_final() { StatusCode::OK } else { StatusCode::ACCEPTED };
     let etag = etag::of_revision(record.revision);
-    let view = JobView::from(record);
+    let view = super::job::view(state.engine()?, record).await?;
     let location = HeaderValue::try_from(Links::of(&view.id).job);
     let mut response = (status, [(axum::http::header::ETAG, etag)], Json(view)).into_response();
     if let Ok(location) = location {
@@ -114,10 +114,11 @@ pub(super) async fn submit(
 /// Check a job without proving it
 ///
 /// Says which proofs it takes, what memory, time and disk they are expected to need, and how secure the
-/// result is. Refusals are those of a submission; nothing is stored.
+/// result is. Nothing is stored. Refusals are those of a submission, but for what is short only now: places in
+/// the queue, memory, disk, and the quota of the key.
 #[utoipa::path(post, path = "/v1/jobs:validate", operation_id = "validate_job", tag = "jobs", request_body = arbor_prover::Job,
     responses(
-        (status = 200, description = "It would be admitted", body = Plan),
+        (status = 200, description = "It is within the limits of this server", body = Plan),
         (status = 422, description = "Refused, with the field", body = crate::api::Problem, content_type = "application/problem+json"),
     ))]
 pub(super) async fn validate(
@@ -172,7 +173,7 @@ pub(super) async fn list(
     };
     let filter = filter(&query, &caller)?;
     let page = state.engine()?.jobs(filter, cursor, limit).await?;
-    let jobs = page.jobs.into_iter().map(JobView::from).collect();
+    let jobs = page.jobs.into_iter().map(JobView::in_list).collect();
     Ok(Json(JobList { jobs, next: page.next.map(|id| id.to_string()) }))
 }
 

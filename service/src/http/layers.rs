@@ -102,6 +102,34 @@ fn in_one_form(response: Response, id: &str) -> Response {
     written
 }
 
+/// Refuses heads that are larger than configured. The parser gives up where its memory ends, which is only about
+/// there: it takes what comes in one piece.
+pub(super) async fn limit_head(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let most = state.config().server.max_header_bytes;
+    let got = head_bytes(&request);
+    if got > most {
+        let detail = format!("the head of the request has {got} bytes, at most {most} are read");
+        return ApiError::new(ProblemKind::HeadTooLarge, detail).into_response();
+    }
+    next.run(request).await
+}
+
+/// Bytes of the request line and the header lines, as clients write them.
+fn head_bytes(request: &Request) -> usize {
+    /// What ends a line.
+    const END: usize = "\r\n".len();
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let first = request.method().as_str().len() + target + "  HTTP/1.1".len() + END;
+    let line = |(name, value): (&HeaderName, &HeaderValue)| {
+        name.as_str().len() + ": ".len() + value.len() + END
+    };
+    first + request.headers().iter().map(line).sum::<usize>() + END
+}
+
 /// Ends requests whose answer does not come. What they began in the background goes on.
 pub(super) async fn limit_time(
     State(state): State<AppState>,

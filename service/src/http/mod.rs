@@ -67,6 +67,7 @@ pub fn router(state: AppState) -> Router {
         .layer(from_fn_with_state(state.clone(), layers::limit_time))
         .layer(from_fn_with_state(state.clone(), auth::guard))
         .layer(from_fn_with_state(state.clone(), origin::guard))
+        .layer(from_fn_with_state(state.clone(), layers::limit_head))
         .layer(tower::util::option_layer(cors::layer(&state.config().access)))
         .layer(from_fn(layers::security_headers))
         .layer(from_fn(layers::observe))

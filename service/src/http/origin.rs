@@ -102,6 +102,14 @@ fn host_name(headers: &HeaderMap, uri: &Uri) -> Option<String> {
 /// No host has this name (RFC 2606).
 const UNREADABLE: &str = "unreadable.invalid";
 
+/// Whether a request is for a name that only this machine has, and none that a proxy says it passes on.
+pub(super) fn is_for_local<B>(request: &axum::http::Request<B>) -> bool {
+    const PASSED_ON: [&str; 5] =
+        ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
+    let direct = PASSED_ON.iter().all(|name| !request.headers().contains_key(*name));
+    direct && host_name(request.headers(), request.uri()).is_none_or(|host| is_local(&host))
+}
+
 fn address(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }

@@ -41,11 +41,11 @@ const IMMUTABLE: HeaderValue = HeaderValue::from_static("private, max-age=315360
     ),
     responses(
         (status = 200, description = "The file", body = Vec<u8>, content_type = "application/octet-stream", headers(("etag" = String), ("content-disposition" = String))),
-        (status = 206, description = "A part of the file", body = Vec<u8>, content_type = "application/octet-stream", headers(("content-range" = String))),
-        (status = 304, description = "The file is known"),
+        (status = 206, description = "A part of the file", body = Vec<u8>, content_type = "application/octet-stream", headers(("etag" = String), ("content-range" = String))),
+        (status = 304, description = "The file is known", headers(("etag" = String))),
         (status = 404, description = "No such job", body = crate::api::Problem, content_type = "application/problem+json"),
         (status = 409, description = "There is no proof yet", body = crate::api::Problem, content_type = "application/problem+json"),
-        (status = 416, description = "The range lies outside of the file", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 416, description = "The range lies outside of the file", body = crate::api::Problem, content_type = "application/problem+json", headers(("content-range" = String))),
     ))]
 pub(super) async fn job(
     State(state): State<AppState>,
@@ -68,12 +68,16 @@ pub(super) async fn job(
         ("level" = usize, Path, description = "First part of the node's id"),
         ("index" = usize, Path, description = "Second part of the node's id"),
         ("range" = Option<String>, Header, description = "`bytes=first-last`"),
+        ("if-range" = Option<String>, Header, description = "The `etag` of which the range is wanted"),
+        ("if-none-match" = Option<String>, Header, description = "The `etag` that is known"),
     ),
     responses(
-        (status = 200, description = "The file", body = Vec<u8>, content_type = "application/octet-stream"),
-        (status = 206, description = "A part of the file", body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 200, description = "The file", body = Vec<u8>, content_type = "application/octet-stream", headers(("etag" = String), ("content-disposition" = String))),
+        (status = 206, description = "A part of the file", body = Vec<u8>, content_type = "application/octet-stream", headers(("etag" = String), ("content-range" = String))),
+        (status = 304, description = "The file is known", headers(("etag" = String))),
         (status = 404, description = "No such job or node", body = crate::api::Problem, content_type = "application/problem+json"),
         (status = 409, description = "There is no proof yet", body = crate::api::Problem, content_type = "application/problem+json"),
+        (status = 416, description = "The range lies outside of the file", body = crate::api::Problem, content_type = "application/problem+json", headers(("content-range" = String))),
     ))]
 pub(super) async fn node(
     State(state): State<AppState>,

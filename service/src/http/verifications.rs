@@ -50,6 +50,7 @@ pub(super) async fn verify(
         bits.map_or(state.verifier().policy(), |min_proven_bits| Policy { min_proven_bits });
     let config = state.config();
     let engine = state.engine()?;
+    body::refuse_form(&parts.headers)?;
     let time = Duration::from_secs(config.server.body_timeout_s);
     // Who sends slowly holds what has come, and no place.
     let mut held = Vec::new();

@@ -151,6 +151,21 @@ pub enum ErrorClass {
     Internal,
 }
 
+impl ErrorClass {
+    /// The name that the API has for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parameters => "parameters",
+            Self::Resources => "resources",
+            Self::Storage => "storage",
+            Self::Crashed => "crashed",
+            Self::Deadline => "deadline",
+            Self::Internal => "internal",
+        }
+    }
+}
+
 /// What a job is expected to take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sizing {

@@ -288,8 +288,9 @@ impl Write {
             object.insert("error".to_owned(), json!(error));
         }
         self.event(seq, EventKind::State, &data, now_ms).await?;
-        if state.is_final() && self.ends.get().is_some() {
-            self.ended.extend(self.changed.last().map(|&(job, _)| job));
+        if state.is_final() {
+            let class = error.map(|error| error.class);
+            self.ended.extend(self.changed.last().map(|&(job, _)| (job, state, class)));
         }
         self.tell(seq, state, error).await
     }

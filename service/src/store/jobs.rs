@@ -8,6 +8,7 @@ use sqlx::{QueryBuilder, Row, Sqlite};
 use super::filter;
 use super::keys::OverQuota;
 use super::leaves::LeafProofRow;
+use super::room::{NoRoom, Room};
 use super::rows::{self, json as to_json, signed};
 use super::{Durability, Result, Store, Write};
 use crate::access::Quota;
@@ -36,8 +37,8 @@ pub struct NewJob {
     pub now_ms: i64,
     /// Proofs of other jobs that are leaves.
     pub leaves: Vec<LeafProofRow>,
-    /// Most jobs that may wait or run, this one included.
-    pub max_queued: u64,
+    /// What there is room for.
+    pub room: Room,
 }
 
 /// What a submission came to.
@@ -49,11 +50,8 @@ pub enum Stored {
     Known(Box<JobRecord>),
     /// The key was used for another body.
     Conflict,
-    /// Too many jobs wait or run.
-    Full {
-        /// How many.
-        live: u64,
-    },
+    /// There is no room for one more job.
+    NoRoom(NoRoom),
     /// The owner's quota is reached.
     OverQuota(OverQuota),
     /// A leaf's proof is not what it was when the job was resolved.
@@ -74,12 +72,11 @@ impl Store {
         if let Some(known) = write.known(new).await? {
             return Ok(known);
         }
-        let live = write.live_jobs().await?;
-        if live >= new.max_queued {
-            return Ok(Stored::Full { live });
+        let bytes = new.sizing.disk_bytes;
+        if let Some(missing) = write.no_room(&new.room, bytes).await? {
+            return Ok(Stored::NoRoom(missing));
         }
         if let Some(owner) = &new.owner {
-            let bytes = new.sizing.disk_bytes;
             if let Some(over) = write.over_quota(owner, &new.quota, bytes, new.now_ms).await? {
                 return Ok(Stored::OverQuota(over));
             }
@@ -206,15 +203,6 @@ impl Write {
             return Ok(Some(Stored::Known(Box::new(rows::job(&row)?))));
         }
         Ok(Some(Stored::Conflict))
-    }
-
-    pub(super) async fn live_jobs(&mut self) -> Result<u64> {
-        let live: i64 = sqlx::query_scalar(
-            "SELECT COUNT(*) FROM job WHERE state IN ('queued', 'running', 'cancelling')",
-        )
-        .fetch_one(self.connection())
-        .await?;
-        Ok(rows::unsigned(live))
     }
 
     async fn insert_job(&mut self, new: &NewJob) -> Result<i64> {

@@ -19,6 +19,8 @@ pub struct OverQuota {
     pub limit: u64,
     /// What is used.
     pub used: u64,
+    /// What the job would use besides.
+    pub needed: u64,
     /// When some of it is free again at the latest, where that is known, in milliseconds from now.
     pub free_in_ms: Option<u64>,
 }
@@ -139,7 +141,7 @@ impl Write {
                     .await?;
             let used = unsigned(used);
             if used >= limit {
-                return Ok(Some(OverQuota { what, limit, used, free_in_ms: None }));
+                return Ok(Some(OverQuota { what, limit, used, needed: 1, free_in_ms: None }));
             }
         }
         let Some(limit) = quota.max_bytes_per_day else { return Ok(None) };
@@ -157,7 +159,8 @@ impl Write {
         }
         let first: Option<i64> = row.try_get("first")?;
         let free_in_ms = first.map(|first| unsigned(first + DAY_MS - now_ms));
-        Ok(Some(OverQuota { what: QuotaKind::Bytes, limit, used, free_in_ms }))
+        let what = QuotaKind::Bytes;
+        Ok(Some(OverQuota { what, limit, used, needed: bytes, free_in_ms }))
     }
 
     /// Notes what a submission is expected to take, and forgets what is older than a day.

@@ -23,13 +23,14 @@ mod nodes;
 mod progress;
 mod prune;
 mod retry;
+mod room;
 mod rows;
 mod tasks;
 mod traces;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
@@ -40,7 +41,8 @@ use sqlx::sqlite::{
 use sqlx::{Connection, Sqlite, Transaction};
 use tokio::sync::{Notify, watch};
 
-use crate::model::JobId;
+use crate::model::{ErrorClass, JobId, JobState};
+use crate::recorder;
 
 pub use deliveries::{Attempt, DueDelivery};
 pub use graph::{NewNode, PlannedJob};
@@ -50,6 +52,7 @@ pub use leaves::LeafProofRow;
 pub use lifecycle::{Begin, Begun, Child, FinishedNode, Root};
 pub use nodes::NodeRow;
 pub use retry::{Retried, Retry};
+pub use room::{NoRoom, Room};
 pub use tasks::{PLANNING, QUEUE, Recovered, Task};
 pub use traces::TracedJob;
 
@@ -89,6 +92,16 @@ pub fn create_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
+/// Makes an empty file, if there is none, that is its owner's alone also where the folder is not. What SQLite puts
+/// beside it is as open as the file.
+fn create_file(path: &Path) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
 /// The records of one data folder.
 #[derive(Clone)]
 pub struct Store {
@@ -99,7 +112,7 @@ pub struct Store {
     changes: Arc<Changes>,
     pushed: Arc<Notify>,
     told: Arc<Notify>,
-    ends: Arc<OnceLock<OnEnd>>,
+    ends: Arc<RwLock<Vec<OnEnd>>>,
 }
 
 /// What a transaction survives.
@@ -120,8 +133,8 @@ pub struct Write {
     tasks: bool,
     news: Arc<Notify>,
     told: bool,
-    ends: Arc<OnceLock<OnEnd>>,
-    ended: Vec<JobId>,
+    ends: Arc<RwLock<Vec<OnEnd>>>,
+    ended: Vec<(JobId, JobState, Option<ErrorClass>)>,
 }
 
 impl Store {
@@ -130,6 +143,7 @@ impl Store {
     /// # Errors
     /// What SQLite says; a file of a later version is refused.
     pub async fn open(path: &Path) -> Result<Self> {
+        create_file(path)?;
         let reading =
             SqliteConnectOptions::new().filename(path).foreign_keys(true).busy_timeout(BUSY);
         let writing = reading
@@ -250,8 +264,10 @@ impl Write {
         if self.told {
             self.news.notify_one();
         }
-        if let Some(on_end) = self.ends.get() {
-            self.ended.into_iter().for_each(on_end);
+        let told = self.ends.read().unwrap_or_else(PoisonError::into_inner);
+        for &(job, state, class) in &self.ended {
+            recorder::job_ended(state, class);
+            told.iter().for_each(|told| told(job));
         }
         Ok(())
     }

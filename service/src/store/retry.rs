@@ -3,6 +3,7 @@
 use sqlx::Row;
 
 use super::keys::OverQuota;
+use super::room::{NoRoom, Room};
 use super::rows::{named, unsigned};
 use super::{Durability, Result, Store, Write};
 use crate::access::Quota;
@@ -15,8 +16,8 @@ pub struct Retry {
     pub job: JobId,
     /// How much may be used under the name of its owner.
     pub quota: Quota,
-    /// Most jobs that may wait or run, this one included.
-    pub max_queued: u64,
+    /// What there is room for.
+    pub room: Room,
     /// When it stops being wanted.
     pub deadline_at_ms: Option<i64>,
     /// Now.
@@ -32,11 +33,8 @@ pub enum Retried {
     NoSuchJob,
     /// It has a proof, or has not ended.
     NotRetryable(JobState),
-    /// Too many jobs wait or run.
-    Full {
-        /// How many.
-        live: u64,
-    },
+    /// There is no room for one more job.
+    NoRoom(NoRoom),
     /// The owner's quota is reached.
     OverQuota(OverQuota),
 }
@@ -60,13 +58,12 @@ impl Store {
         if !matches!(state, JobState::Failed | JobState::Cancelled | JobState::Expired) {
             return Ok(Retried::NotRetryable(state));
         }
-        let live = write.live_jobs().await?;
-        if live >= retry.max_queued {
-            return Ok(Retried::Full { live });
+        let number = |name| Ok::<_, sqlx::Error>(unsigned(row.try_get(name)?));
+        let left = left(number("disk_bytes")?, number("nodes_done")?, number("nodes_total")?);
+        if let Some(missing) = write.no_room(&retry.room, left).await? {
+            return Ok(Retried::NoRoom(missing));
         }
         if let Some(owner) = row.try_get::<Option<String>, _>("owner")? {
-            let number = |name| Ok::<_, sqlx::Error>(unsigned(row.try_get(name)?));
-            let left = left(number("disk_bytes")?, number("nodes_done")?, number("nodes_total")?);
             if let Some(over) = write.over_quota(&owner, &retry.quota, left, retry.now_ms).await? {
                 return Ok(Retried::OverQuota(over));
             }

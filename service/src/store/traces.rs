@@ -1,5 +1,7 @@
 //! What the trace of a job is made of, besides what workers note.
 
+use std::sync::PoisonError;
+
 use serde::Deserialize;
 use sqlx::Row;
 
@@ -30,9 +32,9 @@ struct StateEvent {
 }
 
 impl Store {
-    /// From now on, who is told of jobs that end. Only the first one counts.
+    /// One more who is told of jobs that end from now on.
     pub(crate) fn tell_ends(&self, told: OnEnd) {
-        let _ = self.ends.set(told);
+        self.ends.write().unwrap_or_else(PoisonError::into_inner).push(told);
     }
 
     /// Notes what the submission of a job was part of.

@@ -119,14 +119,7 @@ impl Courier {
         let attempt = self.judge(outcome, attempts);
         metrics::counter!("arbor_webhook_attempts_total", "result" => attempt.state.name())
             .increment(1);
-        tracing::info!(
-            message = %message.id,
-            attempts,
-            status = attempt.status,
-            error = attempt.error.as_deref(),
-            state = attempt.state.name(),
-            "a webhook was sent"
-        );
+        log(&message, &attempt, attempts);
         let mut noted = self.store.note_attempt(&message.id, &attempt, self.times.now_ms()).await;
         while let Err(error) = noted {
             // Not to be sent again and again without a pause because this cannot be noted.
@@ -190,6 +183,25 @@ impl Courier {
             next_at_ms: pause.map(|pause| self.times.now_ms().saturating_add(millis(pause))),
             status: status.map(|status| status.as_u16()),
             error: Some(error),
+        }
+    }
+}
+
+/// Says what came of an attempt. Where the message goes is the owner's secret: it is not said.
+fn log(message: &DueDelivery, attempt: &Attempt, attempts: u32) {
+    let (webhook, error) = (message.id.as_str(), attempt.error.as_deref());
+    let Attempt { state, next_at_ms, status, .. } = *attempt;
+    match state {
+        DeliveryState::Delivered => {
+            tracing::info!(webhook, attempts, status, "a webhook was sent and taken");
+        }
+        DeliveryState::Pending => {
+            let text = "a webhook was not taken, and is sent again";
+            tracing::warn!(webhook, attempts, status, error, next_at_ms, "{text}");
+        }
+        DeliveryState::Abandoned => {
+            let text = "a webhook was not taken, and is given up";
+            tracing::warn!(webhook, attempts, status, error, "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Where messages may go.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
@@ -58,7 +58,11 @@ impl Destinations {
                 target.port()
             ));
         }
-        if target.literal().is_some_and(|ip| !self.may_ask(ip)) {
+        // Names that are this machine's own by definition (RFC 6761).
+        let name = target.receiver();
+        let local = name == "localhost" || name.ends_with(".localhost");
+        let local = local.then_some(IpAddr::from(Ipv4Addr::LOCALHOST));
+        if target.literal().or(local).is_some_and(|ip| !self.may_ask(ip)) {
             return Err("the address is not one of the open internet (webhooks.allow_private and \
                         webhooks.allow_addresses would let it pass)"
                 .to_owned());
@@ -86,6 +90,8 @@ mod tests {
         assert!(!check(&closed, "http://example.org/hook") && check(&http, "http://example.org/"));
         for inner in
             ["https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/", "https://0/"]
+                .into_iter()
+                .chain(["https://localhost/", "https://x.localhost/", "https://localhost./"])
         {
             assert!(!check(&closed, inner) && !check(&listed, inner), "{inner}");
             assert!(check(&private, inner), "{inner}");

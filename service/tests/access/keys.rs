@@ -145,4 +145,5 @@ fn a_data_folder_is_its_owners_alone() {
     std::fs::set_permissions(&there, PermissionsExt::from_mode(0o755)).unwrap();
     make(&there, "--name a --role read");
     assert_eq!(mode(&there), 0o755);
+    assert_eq!(mode(&there.join("arbor.db")), 0o600);
 }

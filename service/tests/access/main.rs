@@ -14,4 +14,5 @@ mod rates;
 mod revoked;
 mod roles;
 mod secrets;
+mod streams;
 mod support;

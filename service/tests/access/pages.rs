@@ -16,6 +16,31 @@ async fn metrics_need_a_key_where_it_is_said() {
     assert_eq!(as_key(&server, &key).get("/metrics").await.status(), 200);
 }
 
+/// A proxy on this machine passes on what comes from elsewhere: loopback alone makes nobody one of the house.
+#[tokio::test]
+async fn metrics_by_the_name_of_a_proxy_need_a_key() {
+    let data = TempDir::new().unwrap();
+    let key = make(data.path(), "--name a --role read");
+    let server = server_with(&data).env("ARBOR_SERVER__ALLOWED_HOSTS", "arbor.example").start();
+    let ask = async |host: &str, key: Option<&str>| {
+        let request = As { server: &server, key }.request(Method::GET, "/metrics");
+        request.header("host", host).send().await.unwrap()
+    };
+    for host in ["arbor.example", "ARBOR.example:443"] {
+        problem(ask(host, None).await, 401, "unauthorized").await;
+    }
+    for (host, key) in [
+        ("localhost", None),
+        ("127.0.0.1:80", None),
+        ("localhost", Some(key.as_str())),
+        ("arbor.example", Some(key.as_str())),
+    ] {
+        let response = ask(host, key).await;
+        assert_eq!(response.status(), 200, "{host}");
+        assert!(response.text().await.unwrap().contains("arbor_jobs{"), "{host}");
+    }
+}
+
 #[tokio::test]
 async fn pages_of_other_origins_are_closed_out_unless_named() {
     let ask = |server: &Server, method: Method, origin: &str| {

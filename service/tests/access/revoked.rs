@@ -34,12 +34,6 @@ async fn end(mut stream: impl StreamExt<Item = reqwest::Result<bytes::Bytes>> + 
     start.elapsed()
 }
 
-async fn metric(server: &Server, name: &str) -> f64 {
-    let text = server.get("/metrics").await.text().await.unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.unwrap().parse().unwrap()
-}
-
 #[tokio::test]
 async fn streams_and_waits_end_with_their_key_and_no_others() {
     let data = TempDir::new().unwrap();
@@ -81,7 +75,7 @@ async fn streams_and_waits_end_with_their_key_and_no_others() {
     assert_code(&watch, 2);
     assert!(stderr(&watch).contains("revoked"), "{}", stderr(&watch));
     assert!(revoked.elapsed() < BOUND + Duration::from_secs(2), "{:?}", revoked.elapsed());
-    assert!(metric(&server, "arbor_access_ended_total").await >= 4.0);
+    assert!(server.metric("arbor_access_ended_total").await >= 4.0);
 
     // The other key of that name was looked after all the while, and is told the end.
     assert!(!other_poll.is_finished());

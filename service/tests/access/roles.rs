@@ -30,9 +30,10 @@ const ROUTES: &[(&str, &str, [u16; 4])] = &[
     ("GET", "/v1/jobs/{id}/proof", [401, 200, 200, 200]),
     ("HEAD", "/v1/jobs/{id}/proof", [401, 200, 200, 200]),
     ("GET", "/v1/jobs/{id}/proof/0/0", [401, 200, 200, 200]),
+    ("HEAD", "/v1/jobs/{id}/proof/0/0", [401, 200, 200, 200]),
     // An empty file is no proof: the answer is a verdict or a refusal of the file, not of the key.
     ("POST", "/v1/verifications", [401, 0, 0, 0]),
-    ("POST", "/v1/jobs:validate", [401, 403, 415, 415]),
+    ("POST", "/v1/jobs:validate", [401, 415, 415, 415]),
     ("POST", "/v1/jobs", [401, 403, 415, 415]),
     ("POST", "/v1/jobs/{id}/retry", [401, 403, 409, 409]),
     ("PUT", "/v1/jobs", [401, 403, 405, 405]),
@@ -107,6 +108,10 @@ async fn jobs_are_seen_by_their_name_and_by_admins() {
             assert_eq!(response.status(), expected, "{rest}");
         }
     }
+    // Who reads may ask what a job would take, and may not have it proved.
+    let asked = dashboard.request(Method::POST, "/v1/jobs:validate").json(&quick());
+    assert_eq!(asked.send().await.unwrap().status(), 200);
+    problem(dashboard.submit(&quick()).await, 403, "forbidden").await;
     // Another's job cannot be removed, retried, or used as a leaf, and it looks as if there were none.
     assert_eq!(bob.send(Method::DELETE, &path).await.status(), 204);
     problem(bob.send(Method::POST, &format!("{path}/retry")).await, 404, "no-such-job").await;

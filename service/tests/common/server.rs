@@ -29,6 +29,7 @@ pub struct Builder {
     environment: Vec<(String, String)>,
     data: Option<PathBuf>,
     listen: Option<String>,
+    uid: Option<u32>,
 }
 
 /// A client for the servers of tests, which speak no TLS: it trusts nobody.
@@ -72,6 +73,23 @@ impl Builder {
         self
     }
 
+    /// Another user than that of the test, which must be root to do so.
+    pub fn uid(mut self, uid: u32) -> Self {
+        self.uid = Some(uid);
+        self
+    }
+
+    /// Gives a folder to the server's user.
+    #[track_caller]
+    fn give(&self, folder: &Path) {
+        #[cfg(unix)]
+        if let Some(uid) = self.uid
+            && let Err(error) = std::os::unix::fs::chown(folder, Some(uid), Some(uid))
+        {
+            panic!("{} cannot be given to the user {uid}: {error}", folder.display());
+        }
+    }
+
     /// The command, to be changed further and spawned by [`Self::spawn`].
     fn command(&self, own: &Path, data: &Path, port: u16) -> Command {
         let log = std::fs::File::options().create(true).append(true).open(own.join("log"));
@@ -97,6 +115,11 @@ impl Builder {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(log.expect("the log can be written"));
+        #[cfg(unix)]
+        if let Some(uid) = self.uid {
+            std::os::unix::process::CommandExt::uid(&mut command, uid);
+            std::os::unix::process::CommandExt::gid(&mut command, uid);
+        }
         command
     }
 
@@ -112,6 +135,7 @@ impl Builder {
     #[track_caller]
     pub fn listen(self) -> Server {
         let own = TempDir::new().expect("a temporary folder");
+        self.give(own.path());
         let data = self.data.clone().unwrap_or_else(|| own.path().join("data"));
         let client = client_builder().timeout(JOB).build().expect("a client");
         let (child, address) = self.spawn(own.path(), &data, 0);
@@ -120,7 +144,11 @@ impl Builder {
 
     #[track_caller]
     fn spawn(&self, own: &Path, data: &Path, port: u16) -> (Child, SocketAddr) {
-        let mut child = self.command(own, data, port).spawn().expect("the server starts");
+        let child = self.command(own, data, port).spawn();
+        let mut child = child.unwrap_or_else(|error| match self.uid {
+            Some(uid) => panic!("the server does not start as the user {uid}: {error}"),
+            None => panic!("the server does not start: {error}"),
+        });
         let stdout = child.stdout.take().expect("standard output is piped");
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).expect("standard output can be read");
@@ -139,6 +167,7 @@ impl Builder {
     #[track_caller]
     pub fn fail(self) -> (ExitStatus, String) {
         let own = TempDir::new().expect("a temporary folder");
+        self.give(own.path());
         let data = self.data.clone().unwrap_or_else(|| own.path().join("data"));
         let mut child = self.command(own.path(), &data, 0).spawn().expect("the server starts");
         let deadline = Instant::now() + START;
@@ -169,7 +198,8 @@ pub struct Server {
 impl Server {
     /// A server to be configured.
     pub fn builder() -> Builder {
-        Builder { arguments: Vec::new(), environment: Vec::new(), data: None, listen: None }
+        let (arguments, environment) = (Vec::new(), Vec::new());
+        Builder { arguments, environment, data: None, listen: None, uid: None }
     }
 
     /// A ready server with its defaults.
@@ -199,6 +229,17 @@ impl Server {
 
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// What the system says of the memory of its process, in bytes: `VmRSS` is what it has, `VmHWM` the most that it
+    /// had since it last began to count, which it does with every proof.
+    #[track_caller]
+    pub fn memory(&self, name: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        let status = status.expect("the process is there, and so is /proc");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.unwrap_or_else(|| panic!("{name} is not in\n{status}")) << 10
     }
 
     /// A client that keeps its connections.
@@ -285,6 +326,14 @@ impl Server {
 
     pub async fn post(&self, path: &str, body: &Value) -> Response {
         self.client.post(self.url() + path).json(body).send().await.expect("an answer")
+    }
+
+    /// The value of a metric that has no labels.
+    pub async fn metric(&self, name: &str) -> f64 {
+        let text = self.get("/metrics").await.text().await.expect("text");
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value = line.unwrap_or_else(|| panic!("{name} is not in\n{text}"));
+        value.parse().expect("a number")
     }
 
     /// Submits a job that is admitted, and gives its id.

@@ -3,7 +3,9 @@
 use arbor_prover::Preset;
 use arbor_service::access::Quota;
 use arbor_service::model::{JobId, JobState, NodeState, ProofRef, Sizing};
-use arbor_service::store::{Begin, FinishedNode, NewJob, NewNode, PlannedJob, Root, Store, Stored};
+use arbor_service::store::{
+    Begin, FinishedNode, NewJob, NewNode, PlannedJob, Room, Root, Store, Stored,
+};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{Connection, Executor, Row};
 
@@ -23,7 +25,7 @@ fn new_job() -> NewJob {
         deadline_at_ms: None,
         now_ms: 1000,
         leaves: Vec::new(),
-        max_queued: 10,
+        room: Room { jobs: 10, disk_bytes: None },
     }
 }
 

@@ -127,6 +127,6 @@ async fn a_promise_for_a_job_that_is_too_large_is_refused_before_anything_is_com
         assert_eq!(response.status(), 422);
         let problem: Value = response.json().await.unwrap();
         assert_eq!(problem["type"], "/problems/over-limit", "{problem}");
-        assert!(problem["detail"].as_str().unwrap().starts_with("memory in bytes"), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().starts_with("memory in MiB"), "{problem}");
     }
 }

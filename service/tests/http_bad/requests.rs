@@ -195,6 +195,37 @@ async fn what_is_no_http_ends_a_connection_and_not_the_server() {
     assert_eq!(server.get("/livez").await.status(), StatusCode::OK);
 }
 
+/// A head as large as the option is read, a larger one is not, however it is made up.
+#[test]
+fn heads_beyond_the_option_are_refused_and_others_are_not() {
+    let server = server();
+    let ask = |query: usize, headers: &[usize]| {
+        let headers = headers.iter().enumerate();
+        let headers: String =
+            headers.map(|(n, bytes)| format!("x-{n}: {}\r\n", "b".repeat(*bytes))).collect();
+        let query = "a".repeat(query);
+        let start = format!("GET /livez?{query} HTTP/1.1\r\nhost: localhost\r\n");
+        let request = format!("{start}connection: close\r\n{headers}\r\n");
+        let answer = raw(server.address(), request.as_bytes()).unwrap_or_default();
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    // Of 32 KiB, which is the default, in one header, in many, and with the path.
+    for (query, headers) in [(0, &[30_000][..]), (0, &[10_000; 3]), (15_000, &[15_000])] {
+        let answer = ask(query, headers);
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{query} {headers:?}: {answer}");
+    }
+    for (query, headers) in [(0, &[33_000][..]), (0, &[11_000; 3]), (16_500, &[16_500])] {
+        // Where a head comes in pieces the parser may give up by itself, without words.
+        let told = (0..10).any(|_| {
+            let answer = ask(query, headers);
+            let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 431 ");
+            assert!(refused, "{query} {headers:?}: {answer}");
+            answer.contains("/problems/head-too-large")
+        });
+        assert!(told, "{query} {headers:?}");
+    }
+}
+
 #[tokio::test]
 async fn every_error_has_headers_that_keep_browsers_quiet() {
     let server = server();

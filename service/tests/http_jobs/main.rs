@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod crowds;
 mod life;
 mod lists;
 mod proofs;

@@ -226,6 +226,7 @@ async fn inner_networks_are_not_asked_unless_that_is_allowed() {
         .start();
     let refused = [
         format!("http://127.0.0.1:{port}/"),
+        format!("http://localhost:{port}/"),
         format!("http://2130706433:{port}/"),
         format!("http://0x7f.1:{port}/"),
         format!("http://[::1]:{port}/"),
@@ -263,16 +264,35 @@ async fn inner_networks_are_not_asked_unless_that_is_allowed() {
         let response = server.post("/v1/jobs", &job(&webhook)).await;
         assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY, "{webhook}");
     }
-    // A name is looked up when the message is sent, and what comes out is looked at.
-    let done = server.prove(&job(&json!({"url": format!("http://localhost:{port}/")}))).await;
-    let delivery = ended(&server, done["id"].as_str().unwrap()).await;
-    assert_eq!(delivery["state"], "abandoned");
-    assert!(delivery["last_error"].as_str().unwrap().contains("open internet"), "{delivery}");
     assert_eq!(receiver.connections(), 0);
     // Open text must be allowed on its own.
     let closed = Server::start();
     let response = closed.post("/v1/jobs", &job(&json!({"url": "http://example.org/"}))).await;
     assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn what_waits_is_not_sent_any_more_where_that_is_not_allowed_any_more() {
+    let data = tempfile::TempDir::new().unwrap();
+    // A port where nobody listens.
+    let address = Receiver::start("127.0.0.1:0", vec![]).await.stop().await;
+    let mut open = server().data_dir(data.path()).env("ARBOR_WEBHOOKS__MAX_ATTEMPTS", 1000).start();
+    let url = format!("http://localhost:{}/", address.port());
+    let done = open.prove(&job(&json!({"url": url}))).await;
+    let id = done["id"].as_str().unwrap();
+    let pending = settled(&open, id, |one| one["attempts"].as_i64() > Some(0)).await;
+    assert_eq!(pending["state"], "pending");
+    open.kill();
+    let receiver = Receiver::start(&address.to_string(), vec![]).await;
+    let closed = Server::builder()
+        .data_dir(data.path())
+        .env("ARBOR_WEBHOOKS__ALLOW_HTTP", true)
+        .env("ARBOR_WEBHOOKS__MAX_ATTEMPTS", 1)
+        .start();
+    let delivery = ended(&closed, id).await;
+    assert_eq!(delivery["state"], "abandoned");
+    assert!(delivery["last_error"].as_str().unwrap().contains("open internet"), "{delivery}");
+    assert_eq!(receiver.connections(), 0);
 }
 
 #[tokio::test]

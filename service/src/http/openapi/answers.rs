@@ -14,6 +14,8 @@ type Answers = [(&'static str, &'static str)];
 /// Of every route.
 const ALWAYS: &Answers = &[
     ("400", "A query parameter or a header is refused"),
+    ("421", "The request is for another host than this server answers for"),
+    ("431", "The head of the request is too large"),
     ("500", "An error of the server; `request_id` finds it in the logs"),
     ("503", "Busy, or ending; `retry-after` says when to come back"),
 ];
@@ -21,7 +23,7 @@ const ALWAYS: &Answers = &[
 const ACCESS: &Answers = &[
     ("401", "The server has keys, and the request has none that is valid"),
     ("403", "The role of the key does not allow this, or a page of another origin asks"),
-    ("429", "Too many requests; `retry-after` says when to come back"),
+    ("429", "Too many requests, streams or waits; `retry-after` says when to come back"),
 ];
 /// Of every route that reads a body.
 const BODY: &Answers = &[

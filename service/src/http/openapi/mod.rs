@@ -4,7 +4,9 @@
 
 mod answers;
 mod bounds;
+mod heads;
 mod links;
+mod messages;
 
 use axum::Json;
 use utoipa::openapi::OpenApi;
@@ -47,6 +49,9 @@ pub fn document() -> OpenApi {
     bounds::add(&mut api);
     answers::add(&mut api);
     links::add(&mut api);
+    // From what GET says by now.
+    heads::add(&mut api);
+    messages::add(&mut api);
     api
 }
 

@@ -11,6 +11,12 @@ export class ApiError extends Error {
   }
 }
 
+/** Heard by whoever watches over the page: the server did not answer, or it does not know the API key. */
+export const signs = new EventTarget();
+export const UNREACHABLE = 'unreachable';
+export const UNAUTHORIZED = 'unauthorized';
+export const tell = (sign) => signs.dispatchEvent(new Event(sign));
+
 /** Sends a request and gives the response; anything but success is thrown. */
 export async function send(method, path, { body, headers, signal } = {}) {
   let response;
@@ -18,6 +24,7 @@ export async function send(method, path, { body, headers, signal } = {}) {
     response = await fetch(path, { method, body, headers: { ...headers, ...keyHeader() }, signal, cache: 'no-cache' });
   } catch (error) {
     if (signal?.aborted) throw signal.reason;
+    tell(UNREACHABLE);
     throw new ApiError({
       kind: 'unreachable',
       title: 'The server cannot be reached',
@@ -26,7 +33,9 @@ export async function send(method, path, { body, headers, signal } = {}) {
     });
   }
   if (response.ok || response.status === 304) return response;
-  throw await problem(response);
+  const error = await problem(response);
+  if (error.status === 401 && !signal?.aborted) tell(UNAUTHORIZED);
+  throw error;
 }
 
 async function problem(response) {
@@ -72,6 +81,7 @@ export const paths = {
 
 export const getJob = (id, signal) => call('GET', job(id), { signal });
 export const getTree = (id, signal) => call('GET', `${job(id)}/tree`, { signal });
+export const getDeliveries = (id, signal) => call('GET', `${job(id)}/webhooks`, { signal });
 export const getTimings = (id, signal) => call('GET', `${job(id)}/timings`, { signal });
 export const getPresets = (signal) => call('GET', '/v1/presets', { signal });
 export const getCapabilities = (signal) => call('GET', '/v1/capabilities', { signal });

@@ -1,6 +1,6 @@
 // Which view is shown, and what is the same in all of them.
 
-import { getCapabilities, readiness } from './api.js';
+import { UNAUTHORIZED, UNREACHABLE, getCapabilities, readiness, signs } from './api.js';
 import { h, pause, put, text } from './dom.js';
 import { failure } from './failure.js';
 import { askForKey, hasKey, setKey } from './key.js';
@@ -13,6 +13,10 @@ import * as verify from './verify.js';
 const main = document.getElementById('main');
 let leave = new AbortController();
 let first = true;
+/** Whether the view could not be shown because the server was not there. */
+let missed = false;
+/** Whether the key form stands in the place of the view. */
+let asking = false;
 
 /** The view and its parameters that an address names. */
 function route(hash) {
@@ -30,6 +34,7 @@ async function go() {
   leave.abort(new DOMException('another view is shown', 'AbortError'));
   leave = new AbortController();
   const { signal } = leave;
+  [missed, asking] = [false, false];
   let [name, view, parameters] = [null, null, []];
   try {
     [name, view, parameters] = route(location.hash);
@@ -46,10 +51,19 @@ async function go() {
     else put(main, h('h1', { tabindex: '-1' }, 'There is no such view'), h('p', {}, h('a', { href: '#/jobs' }, 'To the jobs')));
   } catch (error) {
     if (signal.aborted) return;
-    if (error.status === 401) askForKey(main, entered);
-    else notShown(error);
+    notShown(error);
   }
   arrive(signal, view, parameters);
+}
+
+/** Whatever asked without a valid key, and whenever: the form for another one takes the place of the view. */
+function needKey() {
+  if (asking) return;
+  leave.abort(new DOMException('a key is needed', 'AbortError'));
+  leave = new AbortController();
+  asking = true;
+  askForKey(main, entered);
+  arrive(leave.signal, { title: 'API key' }, []);
 }
 
 /** A key was entered: everything is asked for again. */
@@ -61,6 +75,7 @@ function entered() {
 function notShown(error) {
   // What is no answer of the server is a mistake of the page.
   if (!error.kind) console.error(error);
+  missed = error.kind === UNREACHABLE || error.status >= 500;
   put(main, h('div', { class: 'stack' }, h('h1', { tabindex: '-1' }, 'This cannot be shown'), failure(error),
     h('p', { class: 'row' }, h('button', { type: 'button', onclick: go }, 'Try again'), h('a', { href: '#/jobs' }, 'To the jobs'))));
 }
@@ -78,9 +93,13 @@ function arrive(signal, view, parameters) {
   first = false;
 }
 
-/** Says in the head of the page whether the server takes jobs. */
+/**
+ * Says in the head of the page whether the server takes jobs. It looks at once when a request was not answered,
+ * and a view that could not be shown meanwhile is shown when the server is there again.
+ */
 async function watchHealth() {
   const place = document.getElementById('health');
+  let up = true;
   for (;;) {
     let state;
     try {
@@ -90,7 +109,14 @@ async function watchHealth() {
     }
     place.className = `health ${state.ready ? 'good' : 'bad'}`;
     text(place, state.ready ? 'Ready' : `Not ready: ${state.reasons.join('; ')}`);
-    await pause(state.ready ? 15_000 : 3000, new AbortController().signal);
+    if (state.ready && !up && missed) go();
+    up = state.ready;
+    const look = new AbortController();
+    const now = () => look.abort();
+    // While it is down nothing is gained by looking more often.
+    if (up) signs.addEventListener(UNREACHABLE, now, { once: true });
+    await pause(up ? 15_000 : 3000, look.signal).catch(() => {});
+    signs.removeEventListener(UNREACHABLE, now);
   }
 }
 
@@ -113,6 +139,7 @@ document.getElementById('forget').addEventListener('click', () => {
   go();
 });
 window.addEventListener('hashchange', go);
+signs.addEventListener(UNAUTHORIZED, needKey);
 go();
 watchHealth();
 showVersion();

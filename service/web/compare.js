@@ -72,7 +72,7 @@ function ratioCell(a, b) {
 function table(caption, head, rows) {
   return h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `${caption}, table` }, h('table', {},
     h('caption', { class: 'unseen' }, caption),
-    h('thead', {}, h('tr', {}, head.map((name, i) => h('th', { scope: 'col', class: i ? 'right' : null }, name)))),
+    h('thead', {}, h('tr', {}, head.map((name, i) => h('th', { scope: 'col', class: name === BARS ? 'bar-head' : i ? 'right' : null }, name)))),
     h('tbody', {}, rows)));
 }
 
@@ -80,22 +80,21 @@ const row = (name, a, b, show) =>
   h('tr', {}, h('th', { scope: 'row' }, name), [a, b].map((value) => h('td', { class: 'right' }, show(value))), ratioCell(a, b));
 
 const HEAD = ['A', 'B', 'B to A'];
+const BARS = 'A above B';
 
 function totals(models) {
-  const peak = ({ list }) => Math.max(0, ...list.map((node) => node.report?.peak_bytes ?? 0)) || undefined;
   const elapsed = ({ job }) => (job.finished_at_ms && job.started_at_ms ? job.finished_at_ms - job.started_at_ms : undefined);
   const pairs = [
     ['Proving, all proofs', ({ sum }) => sum.total || undefined, time],
     ['From start to end', elapsed, time],
     ['Proof file', ({ job }) => job.proof?.bytes, bytes],
-    ['Peak memory', peak, bytes],
     ['Proofs', ({ list }) => list.length, String],
   ];
   return h('section', { class: 'card', 'aria-labelledby': 'totals' }, h('h2', { id: 'totals' }, 'In all'),
     table('In all', ['Figure', ...HEAD], pairs.map(([name, of, show]) => row(name, of(models[0]), of(models[1]), show))));
 }
 
-/** Rows are matched by node, or by level where one of the jobs has too many nodes. */
+/** Rows are matched by place and kind, of levels where a job has too many nodes. What has no match stands alone. */
 function layers(models) {
   const [first, second] = models.map((model) => groups(model.list));
   const byKey = new Map(second.map((group) => [group.key, group]));
@@ -105,20 +104,20 @@ function layers(models) {
     const pair = [of(first, key), byKey.get(key)];
     return { label: (pair[0] ?? pair[1]).label, times: pair.map((group) => group && mean(group)) };
   });
-  const most = Math.max(1e-6, ...lines.flatMap(({ times }) => times.map((found) => (found ? found.total + found.verify : 0))));
-  const rows = lines.map(({ label, times: [a, b] }) => h('tr', {},
+  const most = Math.max(1e-6, ...lines.flatMap(({ times }) => times.map((found) => found?.total ?? 0)));
+  const rows = lines.map(({ label, times: [a, b] }) => h('tr', { class: 'has-bar' },
     h('th', { scope: 'row' }, label),
     h('td', { class: 'bar-cell', 'aria-hidden': 'true' }, h('div', { class: 'pair' }, bar(a, most), bar(b, most))),
     [a, b].map((times) => h('td', { class: 'right' }, times ? time(times.total) : '–')),
     ratioCell(a?.total, b?.total)));
   return h('section', { class: 'card', 'aria-labelledby': 'layers' },
     h('h2', { id: 'layers' }, 'Layer by layer'), phaseLegend(),
-    table('Layer by layer', ['Layer', 'A above B', ...HEAD], rows));
+    table('Layer by layer', ['Layer', BARS, ...HEAD], rows));
 }
 
 function phases([a, b]) {
   return h('section', { class: 'card', 'aria-labelledby': 'phases' }, h('h2', { id: 'phases' }, 'Phase by phase, all proofs'),
-    table('Phase by phase', ['Phase', ...HEAD], ['prepare', ...PHASES].map((name) => row(name, a.sum[name], b.sum[name], time))));
+    table('Phase by phase', ['Phase', ...HEAD], PHASES.map((name) => row(name, a.sum[name], b.sum[name], time))));
 }
 
 /** What the jobs differ in. */
@@ -129,7 +128,7 @@ function parameters([a, b]) {
     [first, second].map((values) => h('td', {}, values.get(name) ?? h('span', { class: 'soft' }, 'not given')))));
   return h('section', { class: 'card', 'aria-labelledby': 'differences' }, h('h2', { id: 'differences' }, 'What was asked for'),
     names.length
-      ? h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Differing parameters' }, h('table', {}, h('caption', { class: 'unseen' }, 'Differing parameters'),
+      ? h('div', { class: 'scroll wraps', tabindex: '0', role: 'region', 'aria-label': 'Differing parameters' }, h('table', {}, h('caption', { class: 'unseen' }, 'Differing parameters'),
           h('thead', {}, h('tr', {}, ['Field', 'A', 'B'].map((name) => h('th', { scope: 'col' }, name)))), h('tbody', {}, rows)))
       : h('p', { class: 'soft' }, 'The same in both jobs.'));
 }

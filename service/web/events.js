@@ -1,7 +1,7 @@
 // The events of a job, as the server sends them: read by hand, so that a stream that breaks goes on where it
 // was, and the page knows whether it is connected.
 
-import { ApiError, paths, send } from './api.js';
+import { ApiError, UNREACHABLE, paths, send, tell } from './api.js';
 import { pause } from './dom.js';
 import { parse } from './json.js';
 
@@ -30,6 +30,7 @@ export async function follow(id, { after = 0, signal, onEvent, onConnection }) {
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
+      tell(UNREACHABLE);
       onConnection(false, error);
       wait = Math.min(LONGEST_PAUSE_MS, wait * 2);
     }

@@ -1,12 +1,10 @@
 // An error in words.
 
 import { h } from './dom.js';
-import { many } from './format.js';
+import { span } from './format.js';
 import { sentence } from './words.js';
 
 const HELP = {
-  unauthorized: 'The API key is missing, not known, or was revoked. Load the page again to enter one.',
-  forbidden: 'The API key may not do this.',
   'queue-full': 'The queue is full.',
   busy: 'The server is busy.',
   'shutting-down': 'The server is shutting down.',
@@ -15,7 +13,7 @@ const HELP = {
 
 /** A note that says what went wrong, what helps, and how the logs name it. */
 export function failure(error, title, { role = 'alert' } = {}) {
-  const again = error.retryAfter && `Try again in ${many(error.retryAfter, 'second')}.`;
+  const again = error.retryAfter && `Try again in ${span(error.retryAfter)}.`;
   return h('div', { class: 'note bad', role },
     h('h2', {}, title ?? error.title ?? 'Something went wrong'),
     HELP[error.kind] && h('p', {}, HELP[error.kind]),

@@ -67,48 +67,92 @@ export function friMatrix() {
     rows);
 }
 
+/** What a preset that leaves a parameter out has there: the layers of the preset `default`, and no grinding. */
+function builtIn(presets) {
+  const none = Object.fromEntries(FRI.filter(([name]) => name.endsWith('_pow_bits')).map(([name]) => [name, 0]));
+  return { ...none, ...presets.find(({ name }) => name === 'default')?.layer };
+}
+
+/** The words for a preset's value. Queries and level: one of them is given, the other follows or does not count. */
+function presetValue(source, name) {
+  const counted = source.num_queries ?? null;
+  if (name === 'num_queries' && counted === null) return 'derived';
+  if (name === 'security_level' && counted !== null) return 'none';
+  return String(source[name] ?? '');
+}
+
+/** Values over others, as the server lays them: a level goes before queries that were counted further below. */
+const over = (below, above) => ({ ...below, ...(above.security_level !== undefined && { num_queries: undefined }), ...above });
+
 /** Shows what the preset has where nothing is filled in. */
-export function friPlaceholders(form, preset, program, tree) {
+export function friPlaceholders(form, preset, presets, program, tree) {
   const base = (program === 'fibonacci' && tree && preset.tree_fibonacci) || preset[program] || {};
-  const sources = { 'base.fri': base, 'final.fri': { ...preset.layer, ...preset.final }, fri: preset.layer };
+  const sources = { 'base.fri': base, 'final.fri': over(preset.layer, preset.final), fri: preset.layer };
   for (const [path, source] of Object.entries(sources)) {
     for (const [name] of FRI) {
-      const given = source[name];
-      form.elements[`${path}.${name}`].placeholder = given === undefined || given === null ? '' : String(given);
+      form.elements[`${path}.${name}`].placeholder = presetValue(over(builtIn(presets), source), name);
     }
   }
 }
 
-/** A whole number of a field, as a number or beyond 2^53 as a BigInt; undefined if it is empty. */
-export function readWhole(form, name) {
-  const control = form.elements[name];
-  const value = control.value.trim().replace(/[\s_,](?=\d{3})/g, '');
+/** Reads the fields of a form. What cannot be read is undefined and lies in `faults`, so that all is told at once. */
+export class Reader {
+  constructor(form) {
+    this.form = form;
+    this.faults = [];
+  }
+
+  /** What `read` gives; a mistake that it finds is kept. */
+  attempt(read) {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error;
+      this.faults.push(error);
+      return undefined;
+    }
+  }
+
+  /** A whole number, as a number or beyond 2^53 as a BigInt; undefined if the field is empty. */
+  whole(name) {
+    return this.attempt(() => wholeOf(this.form.elements[name]));
+  }
+
+  /** The same for a field that must be filled in. */
+  need(name) {
+    return this.attempt(() => {
+      const value = wholeOf(this.form.elements[name]);
+      if (value === undefined) throw new FieldError(name, 'A whole number is needed here.');
+      return value;
+    });
+  }
+
+  /** FRI parameters under `path`; undefined if none is filled in. */
+  fri(path) {
+    const entries = FRI.map(([name]) => [name, this.whole(`${path}.${name}`)]);
+    const given = entries.filter(([, value]) => value !== undefined);
+    return given.length ? Object.fromEntries(given) : undefined;
+  }
+
+  /** `name=value` lines. */
+  labels() {
+    return this.attempt(() => labelsOf(this.form.elements.labels.value));
+  }
+}
+
+function wholeOf({ name, value: written }) {
+  const value = written.trim().replace(/[\s_,](?=\d{3})/g, '');
   if (value === '') return undefined;
-  if (!/^-?\d+$/.test(value)) throw new FieldError(name, `“${control.value.trim()}” is not a whole number.`);
+  if (!/^-?\d+$/.test(value)) throw new FieldError(name, `“${written.trim()}” is not a whole number.`);
   const big = BigInt(value);
   if (big < 0n && name !== 'priority') throw new FieldError(name, 'This cannot be negative.');
   if (big >= 1n << 64n) throw new FieldError(name, 'This has more than 64 bits.');
   return big <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(big) : big;
 }
 
-/** The same for a field that must be filled in. */
-export function needWhole(form, name) {
-  const value = readWhole(form, name);
-  if (value === undefined) throw new FieldError(name, 'A whole number is needed here.');
-  return value;
-}
-
-/** FRI parameters under `path`; undefined if none is filled in. */
-export function readFri(form, path) {
-  const entries = FRI.map(([name]) => [name, readWhole(form, `${path}.${name}`)]);
-  const given = entries.filter(([, value]) => value !== undefined);
-  return given.length ? Object.fromEntries(given) : undefined;
-}
-
-/** `name=value` lines. */
-export function readLabels(form) {
+function labelsOf(written) {
   const labels = {};
-  for (const line of form.elements.labels.value.split('\n')) {
+  for (const line of written.split('\n')) {
     if (!line.trim()) continue;
     const at = line.indexOf('=');
     if (at < 1) throw new FieldError('labels', `“${line.trim()}” has no name and value: write name=value.`);
@@ -148,7 +192,8 @@ export function showFault(form, name, message) {
   control.setAttribute('aria-invalid', 'true');
   const place = control.getAttribute('aria-describedby')?.split(' ').pop();
   const fault = place && document.getElementById(place);
-  if (fault) text(fault, message);
+  // The fields of a row share one place.
+  if (fault && !fault.textContent.includes(message)) text(fault, [fault.textContent, message].filter(Boolean).join(' '));
   control.closest('details')?.setAttribute('open', '');
   return true;
 }

@@ -37,6 +37,14 @@ function digits(value, fixed) {
   return value.toFixed(2);
 }
 
+/** Whole seconds in the largest unit that people count in, rounded up: who waits that long has waited enough. */
+export function span(seconds) {
+  if (seconds < 120) return many(Math.ceil(seconds), 'second');
+  if (seconds < 7200) return many(Math.ceil(seconds / 60), 'minute');
+  if (seconds < 172_800) return many(Math.ceil(seconds / 3600), 'hour');
+  return many(Math.ceil(seconds / 86_400), 'day');
+}
+
 /** A point in time, in the reader's zone. */
 export const moment = (ms) =>
   ms === undefined || ms === null

@@ -1,17 +1,18 @@
 // The view of one job: it fills in while the proofs are made.
 
 import { deleteJob, download, getJob, getTimings, getTree, paths, retryJob, validate } from './api.js';
+import { Deliveries } from './deliveries.js';
 import { announce, h, pause, put, text } from './dom.js';
 import { follow } from './events.js';
 import { failure } from './failure.js';
-import { ago, bytes, count, moment, shortId, time } from './format.js';
+import { ago, bytes, count, moment, shortId, span, time } from './format.js';
 import { write } from './json.js';
 import { JobModel, expectedNodes } from './model.js';
 import { startFrom, startFromLeaves } from './new.js';
 import { securityTable } from './security.js';
 import { statementView } from './statement.js';
 import { nodeTable, timingBars } from './timings.js';
-import { treeLegend, treeMap } from './tree.js';
+import { nodeNames, treeLegend, treeMap } from './tree.js';
 import { STATES, errorClass, isFinal, jobTitle, phaseText, sentence } from './words.js';
 
 export const title = ([id]) => `Job ${shortId(id)}`;
@@ -35,6 +36,7 @@ class JobView {
     this.model.setReports(timings.layers);
     this.build();
     this.draw();
+    this.watchDeliveries();
     if (isFinal(job.state)) return;
     this.tick();
     this.live();
@@ -83,6 +85,13 @@ class JobView {
     this.draw();
   }
 
+  watchDeliveries() {
+    const { webhook } = this.model.job.job;
+    if (!webhook) return;
+    this.deliveries ??= new Deliveries(this.id, webhook, this.parts, this.signal);
+    this.deliveries.watch(() => isFinal(this.model.job.state));
+  }
+
   /** The plan was made after the page was opened. One request at a time. */
   async refetchTree() {
     if (this.fetching) return;
@@ -129,6 +138,7 @@ class JobView {
       bar: h('progress', { max: 1, value: 0, 'aria-label': 'Progress' }),
       done: h('p', { class: 'num' }),
       elapsed: h('dd', {}, h('span'), h('small')), created: h('dd', {}, h('span'), h('small')), proof: h('dd', {}), memory: h('dd', {}, h('span'), h('small')),
+      deadline: h('dd', {}, h('span'), h('small')), told: h('dd', {}, h('span', {}, '–'), h('small')), messages: h('ul', { class: 'lines' }),
       statement: h('div', {}),
       note: h('div', { role: 'status' }),
     };
@@ -138,20 +148,26 @@ class JobView {
     Object.assign(this, { parts, table, map, bars });
     this.tableBox = h('details', {}, h('summary', {}, 'All nodes as a table'), table.element);
     const fact = (label, value) => h('div', {}, h('dt', {}, label), value);
+    const labels = Object.entries(job.job.labels ?? {}).map(([name, value]) => h('span', { class: 'tag' }, `${name}=${value}`));
     put(this.main, h('div', { class: 'stack' },
       h('div', { class: 'head' },
         h('div', {},
           h('h1', { tabindex: '-1' }, jobTitle(job.job)),
-          h('p', { class: 'row' }, parts.badge, h('code', { class: 'soft' }, this.id))),
+          h('p', { class: 'row' }, parts.badge, h('code', { class: 'soft' }, this.id)),
+          labels.length > 0 && h('p', { class: 'labels' }, labels)),
         parts.actions),
       parts.problem, parts.link, parts.note,
       h('section', { class: 'card stack', 'aria-labelledby': 'progress-title' },
         h('h2', { id: 'progress-title' }, 'Progress'),
         h('div', { class: 'tight' }, parts.bar, parts.done),
-        map.element, treeLegend()),
+        map.element, treeLegend(), nodeNames()),
       h('section', { class: 'card', 'aria-label': 'Figures' },
         h('dl', { class: 'facts' },
-          fact('Submitted', parts.created), fact('Time', parts.elapsed), fact('Proof', parts.proof), fact('Peak memory', parts.memory))),
+          fact('Submitted', parts.created), fact('Time', parts.elapsed), fact('Proof', parts.proof), fact('Memory, estimated', parts.memory),
+          job.owner && fact('Owner', h('dd', {}, job.owner)),
+          job.job.priority ? fact('Priority', h('dd', {}, count(job.job.priority))) : null,
+          job.job.deadline_s && fact('Deadline', parts.deadline),
+          job.job.webhook && fact('Webhook', parts.told))),
       h('section', { class: 'card', 'aria-labelledby': 'timings-title' },
         h('header', { class: 'row' }, h('h2', { id: 'timings-title' }, 'Time by phase'),
           h('button', { type: 'button', class: 'plain small', onclick: () => this.save(paths.timingsCsv(this.id), `${this.id}.csv`, 'The times were not downloaded') }, 'Download CSV')),
@@ -180,6 +196,7 @@ class JobView {
     };
     return h('section', { class: 'card tight', 'aria-label': 'More' },
       h('details', { ontoggle: once }, h('summary', {}, 'Security figures'), figures),
+      job.job.webhook && h('details', {}, h('summary', {}, 'Messages to the webhook'), this.parts.messages),
       h('details', {}, h('summary', {}, 'Job as JSON'), h('pre', { tabindex: '0', 'aria-label': 'Job as JSON' }, write(job.job, 2))),
       h('details', {}, h('summary', {}, 'Verifying keys'), this.keys = h('ol', { class: 'mono', start: '0' })));
   }
@@ -201,8 +218,11 @@ class JobView {
     this.drawTimes();
     text(parts.proof, job.proof ? bytes(job.proof.bytes) : '–');
     const peaks = list.map((node) => node.report?.peak_bytes ?? 0);
-    text(parts.memory.firstChild, peaks.some(Boolean) ? bytes(Math.max(...peaks)) : '–');
-    text(parts.memory.lastChild, `estimated ${bytes(job.estimate.peak_bytes)}`);
+    text(parts.memory.firstChild, bytes(job.estimate.peak_bytes));
+    // Of the whole process, with other jobs and what it keeps: nothing to hold against the estimate.
+    text(parts.memory.lastChild, peaks.some(Boolean) ? `the server at its peak: ${bytes(Math.max(...peaks))}` : '');
+    text(parts.deadline.firstChild, moment(job.deadline_at_ms));
+    text(parts.deadline.lastChild, job.job.deadline_s ? `within ${span(job.job.deadline_s)}` : '');
     this.drawState();
   }
 
@@ -235,9 +255,12 @@ class JobView {
   }
 
   errorNote(error) {
+    const { deadline_s: deadline } = this.model.job.job;
+    // The title says that it passed.
+    const why = error.class === 'deadline' && deadline ? `It was wanted within ${span(deadline)}.` : sentence(error.message);
     return h('div', { class: 'note bad', role: 'alert' },
       h('h2', {}, errorClass(error.class)),
-      h('p', {}, sentence(error.message), error.node && ` It was node ${error.node}.`),
+      h('p', {}, why, error.node && ` It was node ${error.node}.`),
       h('p', { class: 'small' }, error.retryable
         ? 'A retry may help; proofs that are done are kept.'
         : 'A retry as it is would end the same way.'));
@@ -263,6 +286,7 @@ class JobView {
     try {
       await request();
       await this.refresh();
+      this.watchDeliveries();
       if (wasOver && !isFinal(this.model.job.state)) {
         this.tick();
         this.live();

@@ -38,10 +38,12 @@ export async function show(main, [filter = ''], signal) {
   const extra = [];
   let next = null;
   const take = (jobs) => {
+    // Whose a job is matters to who sees those of several.
+    const several = new Set(jobs.map((job) => job.owner)).size > 1;
     const wanted = jobs.map((job) => {
       const known = rows.get(job.id) ?? rowOf(job);
       rows.set(job.id, known);
-      known.update(job);
+      known.update(job, several);
       return known.element;
     });
     // Rows that stay where they are keep their focus.
@@ -107,17 +109,19 @@ function rowOf(job) {
   const done = h('span', { class: 'num' });
   const created = h('td', { 'data-name': 'Submitted' });
   const took = h('td', { class: 'num', 'data-name': 'Time' });
+  const owner = h('span', { class: 'tag', hidden: true }, `of ${job.owner}`);
   const labels = Object.entries(job.job.labels ?? {}).map(([name, value]) => h('span', { class: 'tag' }, `${name}=${value}`));
   const element = h('tr', {},
     h('td', {},
       h('a', { href: `#/jobs/${job.id}` }, jobTitle(job.job)),
-      h('div', { class: 'labels' }, h('code', { class: 'soft' }, shortId(job.id)), labels)),
+      h('div', { class: 'labels' }, h('code', { class: 'soft' }, shortId(job.id)), owner, labels)),
     h('td', {}, badge),
     h('td', {}, bar, done),
     created, took);
   return {
     element,
-    update({ state, progress, created_at_ms: at, started_at_ms: began, finished_at_ms: ended }) {
+    update({ state, progress, created_at_ms: at, started_at_ms: began, finished_at_ms: ended }, several) {
+      owner.hidden = !several || !job.owner;
       badge.className = `badge ${state}`;
       text(badge, STATES[state]);
       bar.max = Math.max(1, progress.nodes_total);

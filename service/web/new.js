@@ -2,10 +2,7 @@
 
 import { getPresets, submit, validate } from './api.js';
 import { announce, h, pause, put, text } from './dom.js';
-import {
-  FieldError, clearFaults, controlOf, field, friMatrix, friPlaceholders, needWhole, readFri, readLabels, readWhole,
-  showFault, whole,
-} from './fields.js';
+import { Reader, clearFaults, controlOf, field, friMatrix, friPlaceholders, showFault, whole } from './fields.js';
 import { write } from './json.js';
 import { FIELD as LEAVES, HINT as LEAVES_HINT, readLeaves, writeLeaves } from './leaves.js';
 import { failure } from './failure.js';
@@ -45,15 +42,12 @@ export async function show(main, _parameters, signal) {
   const look = async (now) => {
     round += 1;
     const mine = round;
-    adapt(form, preset());
+    adapt(form, preset(), presets);
     clearFaults(form);
-    let job;
-    try {
-      job = read(form);
-    } catch (error) {
-      if (!(error instanceof FieldError)) throw error;
-      showFault(form, error.field, error.message);
-      panel.refused('A field needs another value.');
+    const { job, faults } = read(form);
+    if (faults.length) {
+      for (const fault of faults) showFault(form, fault.field, fault.message);
+      panel.mistaken(faults.length);
       return null;
     }
     text(form.querySelector('pre'), write(job, 2));
@@ -66,9 +60,12 @@ export async function show(main, _parameters, signal) {
       panel.show(plan);
       return job;
     } catch (error) {
+      // With another key the form is as it was.
+      if (error.status === 401) startFrom(job);
       if (signal.aborted || mine !== round) return null;
       const shown = error.field && showFault(form, placeOf(form, error.field), complaint(error));
-      panel.refused(shown ? 'A field needs another value.' : complaint(error), error);
+      if (shown) panel.mistaken(1);
+      else panel.refused(error);
       return null;
     }
   };
@@ -85,21 +82,22 @@ export async function show(main, _parameters, signal) {
     const problem = form.querySelector('.problem');
     put(problem);
     button.disabled = true;
+    let job = null;
     try {
-      const job = await look_(true);
+      job = await look_(true);
       if (!job) {
-        const first = form.querySelector('[aria-invalid]');
-        if (first) first.focus();
-        else put(problem, h('p', { class: 'note bad', role: 'alert' }, panel.reason() || 'The job was not submitted.'));
+        // Where it is said what is wrong.
+        (form.querySelector('[aria-invalid]') ?? panel.element.querySelector('.note.bad'))?.focus();
         return;
       }
       const { id } = await submit(job, crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`);
       announce('The job was submitted.');
       location.hash = `#/jobs/${id}`;
     } catch (error) {
+      if (error.status === 401) startFrom(job);
       const place = error.field && placeOf(form, error.field);
       if (place && showFault(form, place, complaint(error))) controlOf(form, place).focus();
-      else put(problem, failure(error, 'The job was not submitted'));
+      else put(problem, failure(error, error.status === 403 ? 'This API key may not submit jobs' : 'The job was not submitted'));
     } finally {
       button.disabled = false;
     }
@@ -164,7 +162,7 @@ function build(presets, panel) {
         field('preset', 'Preset', h('select', {}, presets.map(option)), { hint: ' ', wide: true })),
       h('details', {},
         h('summary', {}, 'FRI parameters'),
-        h('p', { class: 'hint' }, 'What is left empty has the value of the preset, shown in grey.'),
+        h('p', { class: 'hint' }, 'What is left empty has the value of the preset, shown in grey. Queries that are derived are as many as the target level takes. A preset that promises proven bits raises queries and grinding where that takes more.'),
         friMatrix()),
       h('details', {},
         h('summary', {}, 'Priority, deadline, labels, webhook'),
@@ -195,52 +193,52 @@ function chosen(form) {
 }
 
 /** Shows the fields that belong to the choices, and the preset's values. */
-function adapt(form, preset) {
+function adapt(form, preset, presets) {
   const { program, mode, leaves } = chosen(form);
   const shown = [program, mode, leaves, leaves === 'alike' && 'base'];
   for (const part of form.querySelectorAll('[data-when]')) part.hidden = !shown.includes(part.dataset.when);
   const hint = form.elements.preset.parentElement.querySelector('.hint');
   text(hint, preset.description);
-  friPlaceholders(form, preset, program, mode === 'tree');
+  friPlaceholders(form, preset, presets, program, mode === 'tree');
 }
 
-/** The job that the form asks for. */
+/** The job that the form asks for, and every mistake in its fields. */
 function read(form) {
+  const reader = new Reader(form);
   const { leaves } = chosen(form);
-  const last = readFri(form, 'final.fri');
+  const last = reader.fri('final.fri');
   const url = form.elements['webhook.url'].value.trim();
   const job = {
-    base: leaves === 'listed' ? undefined : readBase(form),
-    recursion: readRecursion(form),
+    base: leaves === 'listed' ? undefined : readBase(form, reader),
+    recursion: readRecursion(form, reader),
     preset: form.elements.preset.value,
-    fri: readFri(form, 'fri'),
+    fri: reader.fri('fri'),
     final: last && { fri: last },
-    priority: readWhole(form, 'priority'),
-    deadline_s: readWhole(form, 'deadline_s'),
-    labels: readLabels(form),
+    priority: reader.whole('priority'),
+    deadline_s: reader.whole('deadline_s'),
+    labels: reader.labels(),
     webhook: url ? { url, events: form.elements['webhook.events'].value } : undefined,
   };
-  const fri = readFri(form, 'base.fri');
+  const fri = reader.fri('base.fri');
   if (fri && job.base) job.base.fri = fri;
   // Parameters of base proofs are given with each leaf; only computations have some.
-  if (fri && !job.base) job.recursion.leaves = job.recursion.leaves.map((leaf) => (leaf.program ? { ...leaf, fri } : leaf));
-  return job;
+  if (fri && !job.base) job.recursion.leaves = job.recursion.leaves?.map((leaf) => (leaf.program ? { ...leaf, fri } : leaf));
+  return { job, faults: reader.faults };
 }
 
-function readBase(form) {
+function readBase(form, reader) {
   const { program } = chosen(form);
-  return program === 'keccak'
-    ? { program, num_hashes: needWhole(form, 'base.num_hashes'), seed: needWhole(form, 'base.seed') }
-    : { program, n: needWhole(form, 'base.n'), a: needWhole(form, 'base.a'), b: needWhole(form, 'base.b') };
+  const names = program === 'keccak' ? ['num_hashes', 'seed'] : ['n', 'a', 'b'];
+  return { program, ...Object.fromEntries(names.map((name) => [name, reader.need(`base.${name}`)])) };
 }
 
-function readRecursion(form) {
+function readRecursion(form, reader) {
   const { mode, leaves } = chosen(form);
-  if (mode === 'chain') return { mode, layers: needWhole(form, 'recursion.layers') };
-  const arity = needWhole(form, 'recursion.arity');
+  if (mode === 'chain') return { mode, layers: reader.need('recursion.layers') };
+  const arity = reader.need('recursion.arity');
   return leaves === 'listed'
-    ? { mode, arity, leaves: readLeaves(form.elements[LEAVES].value) }
-    : { mode, arity, depth: needWhole(form, 'recursion.depth') };
+    ? { mode, arity, leaves: reader.attempt(() => readLeaves(form.elements[LEAVES].value)) }
+    : { mode, arity, depth: reader.need('recursion.depth') };
 }
 
 /** Puts a job into the form. */

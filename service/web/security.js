@@ -6,7 +6,7 @@ import { many } from './format.js';
 const KINDS = [
   ['proven', 'Proven', 'by theorems'],
   ['conjectured', 'Conjectured', 'with the random-words heuristic'],
-  ['naive', 'Naive count', 'blowup × queries + grinding; its conjecture was refuted'],
+  ['naive', 'Naive count', 'log₂ of the blowup × queries + grinding; its conjecture was refuted'],
 ];
 /** Theorems that a proven figure can come from. */
 const REGIMES = { unique_decoding: 'unique decoding', johnson: 'Johnson radius' };
@@ -52,6 +52,7 @@ function perLayer(layers) {
   const bits = (found) => found.bits.toFixed(1);
   return h('details', {},
     h('summary', {}, `Of ${many(layers.length, 'circuit')}`),
+    h('p', { class: 'hint' }, 'A circuit is what a proof verifies or computes. Proofs of one circuit have the same figures, so that there can be fewer circuits than proofs.'),
     h('table', {},
       h('caption', { class: 'unseen' }, 'Bits of security of each distinct circuit'),
       h('thead', {}, h('tr', {}, ['Circuit', 'Proven', 'Conj.', 'Naive'].map((name, i) => h('th', { scope: 'col', class: i ? 'right' : null }, name)))),

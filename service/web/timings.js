@@ -3,23 +3,30 @@
 import { h, put } from './dom.js';
 import { bytes, many, time } from './format.js';
 import { byLevel } from './tree.js';
-import { KINDS, NODE_STATES, PHASES } from './words.js';
+import { KINDS, NODE_STATES, PHASES, PHASE_HELP, PROVING } from './words.js';
 
 /** More nodes than this are shown as the mean of their level. */
 const MOST_BARS = 24;
 const MOST_ROWS = 100;
 
-/** Groups of nodes that get one bar: the nodes of a chain or of a small tree, else the levels of a tree. */
+/**
+ * Groups of nodes that get one bar; those of two jobs that have the same `key` are at one place and of one kind. The nodes of
+ * a chain or of a small tree, else the levels of a tree.
+ */
 export function groups(nodes) {
   const own = nodes.filter((node) => node.kind !== 'finished');
   const levels = byLevel(own);
   if (levels.every((level) => level.length === 1) || own.length <= MOST_BARS) {
-    return own.map((node) => ({ key: node.id, label: `${node.id} ${KINDS[node.kind] ?? node.kind}`, nodes: [node] }));
+    return own.map((node) => {
+      const label = `${node.id} ${KINDS[node.kind] ?? node.kind}`;
+      return { key: label, label, nodes: [node] };
+    });
   }
   return levels.map((level) => {
     const number = level[0].id.split('/')[0];
     const what = many(level.length, 'proof');
-    return { key: `level ${number}`, label: `Level ${number}, ${level.length > 1 ? `mean of ${what}` : what}`, nodes: level };
+    const kinds = [...new Set(level.map(({ kind }) => kind))].sort();
+    return { key: `level ${number} ${kinds}`, label: `Level ${number}, ${level.length > 1 ? `mean of ${what}` : what}`, nodes: level };
   });
 }
 
@@ -27,17 +34,15 @@ export function groups(nodes) {
 export function mean(group) {
   const reports = group.nodes.map((node) => node.report).filter(Boolean);
   if (reports.length === 0) return null;
-  const names = ['prepare', ...PHASES, 'total'];
+  const names = [...PHASES, 'total'];
   return Object.fromEntries(names.map((name) => [name, reports.reduce((sum, report) => sum + report.timings_ms[name], 0) / reports.length]));
 }
 
-const whole = (times) => times.total + times.verify;
-
-/** One bar, `scale` milliseconds being its full length. */
+/** One bar of what proving took, `scale` milliseconds being its full length. */
 export function bar(times, scale) {
   const track = h('div', { class: 'track' });
   if (!times) return track;
-  const parts = PHASES.filter((name) => times[name] > 0);
+  const parts = PROVING.filter((name) => times[name] > 0);
   for (const name of parts) {
     const share = (100 * times[name]) / scale;
     // A part of a pixel or two has no room for an edge.
@@ -48,9 +53,12 @@ export function bar(times, scale) {
   return track;
 }
 
-/** What the colours of the phases mean. */
-export const phaseLegend = () =>
-  h('ul', { class: 'legend', 'aria-label': 'Phases' }, PHASES.map((name) => h('li', {}, h('i', { class: name }), name)));
+/** What the colours of the phases mean, and what the times are of. */
+export const phaseLegend = () => h('div', { class: 'tight' },
+  h('ul', { class: 'legend', 'aria-label': 'Phases' }, PROVING.map((name) => h('li', { title: PHASE_HELP[name] }, h('i', { class: name }), name))),
+  h('p', { class: 'hint' }, 'Times are of proving alone, without preparing the circuit before it and checking the proof after it.'),
+  h('details', { class: 'small' }, h('summary', {}, 'What the phases are'),
+    h('dl', { class: 'words' }, PHASES.map((name) => [h('dt', {}, name), h('dd', {}, PHASE_HELP[name])]))));
 
 /** The bars. They are for the eye: the table has every number. */
 export function timingBars() {
@@ -60,11 +68,11 @@ export function timingBars() {
     element,
     show(nodes) {
       const rows = groups(nodes).map((group) => ({ label: group.label, times: mean(group) }));
-      const scale = Math.max(1e-6, ...rows.map(({ times }) => (times ? whole(times) : 0)));
+      const scale = Math.max(1e-6, ...rows.map(({ times }) => (times ? times.total : 0)));
       put(bars, rows.map(({ label, times }) => [
         h('span', { class: 'what' }, label),
         bar(times, scale),
-        h('span', { class: 'total' }, times ? time(whole(times)) : '–'),
+        h('span', { class: 'total' }, times ? time(times.total) : '–'),
       ]));
     },
   };
@@ -74,7 +82,7 @@ export function timingBars() {
 export function nodeTable({ onDownload }) {
   const body = h('tbody');
   const more = h('button', { type: 'button', class: 'plain', hidden: true, onclick: () => { all = true; draw(); } });
-  const heads = ['Node', 'Kind', 'State', 'Total', 'Prepare', ...PHASES.map((name) => name[0].toUpperCase() + name.slice(1)), 'Size', 'Proof'];
+  const heads = ['Node', 'Kind', 'State', 'Total', ...PHASES.map((name) => name[0].toUpperCase() + name.slice(1)), 'Size', 'Proof'];
   const element = h('div', {},
     h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Nodes with times by phase' },
       h('table', {},
@@ -124,7 +132,7 @@ function nodeRow(node, onDownload) {
     h('td', {}, KINDS[node.kind] ?? node.kind),
     h('td', {}, NODE_STATES[node.state] ?? node.state),
     cell(times ? time(times.total) : '–'),
-    ['prepare', ...PHASES].map((name) => cell(times ? time(times[name]) : '–')),
+    PHASES.map((name) => cell(times ? time(times[name]) : '–')),
     cell(bytes(node.bytes)),
     h('td', {}, node.state === 'done'
       ? h('button', { type: 'button', class: 'plain', 'aria-label': `Download the proof of node ${node.id}`, onclick: (event) => onDownload(node.id, event.currentTarget) }, 'Download')

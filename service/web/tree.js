@@ -19,9 +19,17 @@ export function treeMap({ compact = false, onPick } = {}) {
   const element = h('div', { class: compact ? 'map-box compact' : 'map-box' }, svg);
   let nodes = [];
   let drawn = null;
+  const empty = () => {
+    drawn = null;
+    svg.replaceChildren();
+    svg.removeAttribute('viewBox');
+    svg.setAttribute('height', 28);
+    svg.setAttribute('aria-label', 'No nodes yet');
+  };
   const draw = () => {
     const width = element.clientWidth;
-    if (!width || nodes.length === 0) return;
+    if (!width) return;
+    if (nodes.length === 0) return empty();
     const same = drawn && drawn.width === width && drawn.cells.size === nodes.length && nodes.every(({ id }) => drawn.cells.has(id));
     if (!same) drawn = layOut(svg, nodes, width, compact, onPick);
     let changed = !same;
@@ -160,3 +168,7 @@ export const treeLegend = () =>
   h('ul', { class: 'legend', 'aria-label': 'Legend' },
     [['waiting', 'waiting'], ['running', 'being proved'], ['done', 'done'], ['failed', 'failed']].map(([state, label]) =>
       h('li', {}, h('i', { class: `box ${state}` }), label)));
+
+/** What the names of nodes mean. */
+export const nodeNames = () =>
+  h('p', { class: 'hint' }, 'A node is one proof, named level/index: 0/0 is the first of the base proofs or leaves, 1/0 the first proof over them, and the highest is the root.');

@@ -63,6 +63,7 @@ export async function show(main, _parameters, signal) {
 const VERDICTS = {
   valid: ['good', '✓', 'The proof is valid'],
   invalid: ['bad', '✕', 'The proof is not valid'],
+  weak: ['warn', '!', 'Too weak to be accepted: nobody looked whether it is valid'],
   foreign: ['warn', '?', 'This is no proof file that can be read'],
 };
 

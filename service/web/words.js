@@ -14,10 +14,24 @@ export const STATES = {
 export const isFinal = (state) => ['succeeded', 'failed', 'cancelled', 'expired'].includes(state);
 
 export const NODE_STATES = { waiting: 'waiting', ready: 'ready', running: 'being proved', done: 'done', failed: 'failed' };
+export const DELIVERY_STATES = { delivered: 'delivered', pending: 'to be sent', abandoned: 'given up' };
 export const KINDS = { base: 'base proof', layer: 'layer', merge: 'merge', finished: 'finished job' };
 
-/** Phases of a proof in their order, as in the reports. */
-export const PHASES = ['restore', 'fill', 'commit', 'logup', 'quotient', 'open', 'verify'];
+/** Phases of proving in their order, as in the reports. */
+export const PROVING = ['restore', 'fill', 'commit', 'logup', 'quotient', 'open'];
+/** The same with what comes before and after it. */
+export const PHASES = ['prepare', ...PROVING, 'verify'];
+/** What is done in a phase. */
+export const PHASE_HELP = {
+  prepare: 'The circuit is built and its fixed columns are committed to. Nothing if it is known from before.',
+  restore: 'The proofs below are checked and their Merkle paths, which are stored in short, are written out.',
+  fill: 'The tables are filled with every step of the computation, or of verifying the proofs below.',
+  commit: 'The tables are extended and hashed into a Merkle tree.',
+  logup: 'The lookups: columns are added that show that whatever one table asks of another is there.',
+  quotient: 'The constraints of all tables become one polynomial, which exists only if all of them hold.',
+  open: 'All columns are evaluated at a random point, and FRI shows that they are polynomials of low degree.',
+  verify: 'The new proof is checked before it is stored.',
+};
 export const PHASE_WORDS = {
   plan: 'planning',
   start: 'starting',

@@ -63,7 +63,7 @@ files! {
     HTML: "index.html";
     CSS: "base.css", "parts.css", "figures.css";
     SVG: "icon.svg";
-    SCRIPT: "api.js", "app.js", "compare.js", "dom.js", "events.js", "failure.js", "fields.js", "format.js",
+    SCRIPT: "api.js", "app.js", "compare.js", "deliveries.js", "dom.js", "events.js", "failure.js", "fields.js", "format.js",
         "job.js", "jobs.js", "json.js", "key.js", "leaves.js", "model.js", "new.js", "plan.js", "security.js", "statement.js",
         "timings.js", "tree.js", "verify.js", "words.js";
 }

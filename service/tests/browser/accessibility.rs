@@ -43,8 +43,8 @@ async fn every_view_is_accessible_in_light_and_dark_and_on_a_narrow_screen() {
         format!("#/jobs/{late}"),
         format!("#/compare/{}/{}", id(&two), id(&three)),
     );
-    let admitted =
-        "document.querySelector('.plan [role=status]')?.textContent.includes('admitted')";
+    let planned =
+        "document.querySelector('.plan [role=status]')?.textContent.includes('within the limits')";
     views(
         &browser,
         &axe,
@@ -52,7 +52,7 @@ async fn every_view_is_accessible_in_light_and_dark_and_on_a_narrow_screen() {
         &[
             ("jobs", "#/jobs", "document.querySelectorAll('.jobs tbody tr').length === 4"),
             ("filtered", "#/jobs?live", "document.querySelector('main .card p')"),
-            ("new", "#/new", admitted),
+            ("new", "#/new", planned),
             ("chain", &job, done),
             ("tree", &tree, done),
             ("expired", &late, "document.querySelector('.badge.expired')"),
@@ -63,8 +63,26 @@ async fn every_view_is_accessible_in_light_and_dark_and_on_a_narrow_screen() {
         ],
     )
     .await;
+    ratios(&browser, &format!("{url}/{compare}")).await;
     verdicts(&browser, &axe, &url).await;
     browser.assert_quiet().await;
+}
+
+/// The last column of the comparison is in sight on a narrow screen, too.
+async fn ratios(browser: &Browser, url: &str) {
+    browser.go("about:blank").await;
+    browser.go(url).await;
+    browser.look_like("light", NARROW).await;
+    browser.until("document.querySelector('#layers')").await;
+    let out = browser.run(
+        "return [...document.querySelectorAll('main .scroll')].map(box => box.scrollWidth - box.clientWidth)",
+    );
+    let out = out.await;
+    assert!(
+        out.as_array().is_some_and(|all| all.iter().all(|out| out.as_i64() <= Some(0))),
+        "tables are wider than the screen: {out}"
+    );
+    browser.look_like("light", WIDE).await;
 }
 
 /// Looks at views in every way. `ready` is true when a view is there.
@@ -90,7 +108,11 @@ async fn verdicts(browser: &Browser, axe: &str, url: &str) {
         bytes[middle] ^= 1;
     });
     browser.go(&format!("{url}/#/verify")).await;
-    for (name, file) in [("verdict-valid", proved.file()), ("verdict-invalid", bad)] {
+    // Nothing in the name says where a line may end.
+    let long = proved.changed(&format!("{}.arbor", "a1".repeat(60)), |_| ());
+    let files =
+        [("verdict-valid", proved.file()), ("verdict-invalid", bad), ("verdict-long-name", long)];
+    for (name, file) in files {
         browser.choose("#proof-file", &file).await;
         let file = file.file_name().expect("a name").to_string_lossy().into_owned();
         browser

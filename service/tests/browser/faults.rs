@@ -1,10 +1,14 @@
 //! What the page says when something goes wrong.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use crate::driver::Browser;
 use crate::proxy::{Fault, Proxy};
 use crate::server;
+
+/// Much less than the time between two looks at whether the server is ready.
+const SOON: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs a browser: scripts/browser"]
@@ -21,6 +25,8 @@ async fn a_job_whose_deadline_passes_says_so_in_words_and_offers_a_retry() {
     browser.until("document.querySelector('main .badge.expired')").await;
     let note = browser.text(".note.bad[role=alert]").await;
     assert!(note.contains("The deadline passed before the proof was there."), "{note}");
+    assert!(note.contains("It was wanted within 1 second."), "{note}");
+    assert!(!note.contains("The deadline has passed"), "it is said once: {note}");
     assert!(note.contains("A retry may help"), "{note}");
     assert!(browser.text("main .head").await.contains("Retry"));
     assert_eq!(browser.run("return document.querySelectorAll('.map .running').length").await, 0);
@@ -37,7 +43,7 @@ async fn a_job_that_fails_says_why_and_a_retry_finishes_it() {
     browser.fill("[name='recursion.layers']", "1").await;
     browser.click("[name=preset] option[value=insecure-test]").await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
         .await;
     // A file where the folder was: no proof can be stored.
     let blobs = server.data_dir().join("blobs");
@@ -109,4 +115,29 @@ async fn a_server_that_is_gone_and_a_job_that_never_was_are_told() {
         .until_text("There was no answer. Is the server still running, and is the network up?")
         .await;
     browser.picture("unreachable").await;
+    // Nobody has to try again by hand.
+    server.restart();
+    browser.until("document.querySelector('.drop')").await;
+    assert_eq!(browser.text("#health").await, "Ready");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn a_server_that_dies_while_a_job_is_watched_is_not_called_ready() {
+    let mut server = server();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/new", server.url())).await;
+    browser.fill("[name='recursion.layers']", "60").await;
+    browser.click("[name=preset] option[value=insecure-test]").await;
+    browser.press("Submit job").await;
+    browser.until("document.querySelectorAll('.map .node.done').length > 0").await;
+    server.kill();
+    let gone = Instant::now();
+    browser.until_text("Not ready: the server cannot be reached").await;
+    assert!(gone.elapsed() < SOON, "it took {:?}", gone.elapsed());
+    browser.until_text("The connection is lost.").await;
+    let done = browser.run("return document.querySelectorAll('.map .node.done').length").await;
+    server.restart();
+    browser.until(&format!("document.querySelectorAll('.map .node.done').length > {done}")).await;
+    browser.until("!document.querySelector('.note.warn')").await;
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::common::server::Server;
 use crate::driver::{Browser, DOWN, ENTER, SHIFT_TAB, TAB};
 use crate::server;
 
@@ -12,7 +13,7 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
     let browser = Browser::open().await;
     browser.go(&format!("{}/#/new", server.url())).await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
         .await;
     for summary in ["FRI parameters", "Priority, deadline, labels, webhook"] {
         browser.press(summary).await;
@@ -56,13 +57,95 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
         browser.fill(&selector, &before).await;
         browser.until("document.querySelectorAll('[aria-invalid]').length === 0").await;
         browser
-            .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+            .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
             .await;
     }
     browser.fill("[name='fri.num_queries']", "0").await;
     browser.until("document.querySelector('[aria-invalid]')").await;
     browser.picture("form-mistake").await;
     assert_eq!(server.get_json("/v1/jobs").await["jobs"], json!([]), "nothing was submitted");
+    browser.assert_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn all_mistakes_are_marked_at_once_and_the_first_has_the_focus() {
+    let server = server();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/new", server.url())).await;
+    browser.until("document.querySelector('form')").await;
+    for summary in ["FRI parameters", "Priority, deadline, labels, webhook"] {
+        browser.press(summary).await;
+    }
+    let wrong =
+        ["base.seed", "recursion.layers", "fri.log_blowup", "final.fri.log_blowup", "labels"];
+    for field in wrong {
+        browser.fill(&format!("[name='{field}']"), "x").await;
+    }
+    browser.press("Submit job").await;
+    browser.until("document.activeElement.name === 'base.seed'").await;
+    let marked = browser
+        .run("return [...document.querySelectorAll('[aria-invalid]')].map(field => field.name)");
+    assert_eq!(marked.await, json!(wrong));
+    assert_eq!(browser.text(".plan [role=status]").await, "5 fields need other values.");
+    browser.picture("form-mistakes").await;
+    assert_eq!(server.get_json("/v1/jobs").await["jobs"], json!([]), "nothing was submitted");
+    browser.assert_quiet().await;
+}
+
+/// The figures and the tree of one job would mislead about another.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn a_job_that_is_refused_has_no_plan_and_hears_why_once() {
+    let server = Server::builder().env("ARBOR_MEMORY__LIMIT_BYTES", 2_000_000_000_u64);
+    let server = server.env("ARBOR_LOG__FILTER", "warn").start();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/new", server.url())).await;
+    browser.until("document.querySelectorAll('.plan .map .node').length === 4").await;
+    browser.fill("[name='base.num_hashes']", "100000").await;
+    browser.until_text("The server would not take it").await;
+    browser.press("Submit job").await;
+    browser.until("document.activeElement.matches('.plan .note.bad')").await;
+    let nodes = "return document.querySelectorAll('.plan .map .node').length";
+    assert_eq!(browser.run(nodes).await, 0, "a plan of another job");
+    let said = browser.text("aside").await;
+    assert_eq!(said.matches("takes at most").count(), 1, "{said}");
+    browser.picture("form-refused").await;
+    browser.fill("[name='base.num_hashes']", "4").await;
+    browser.until("document.querySelectorAll('.plan .map .node').length === 4").await;
+    browser.assert_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn what_is_left_to_the_preset_is_shown() {
+    let server = server();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/new", server.url())).await;
+    browser.until("document.querySelector('form')").await;
+    browser.press("FRI parameters").await;
+    let shown = |field: &str| {
+        format!("document.querySelector('[name=\"{field}\"]').getAttribute('placeholder')")
+    };
+    for (preset, field, value) in [
+        ("default", "fri.security_level", "124"),
+        ("default", "fri.num_queries", "derived"),
+        ("default", "base.fri.commit_pow_bits", "0"),
+        ("compact", "final.fri.log_blowup", "4"),
+        ("compact", "final.fri.log_final_poly_len", "5"),
+        ("proven-100", "fri.num_queries", "109"),
+        ("proven-100", "fri.security_level", "none"),
+    ] {
+        browser.click(&format!("[name=preset] option[value='{preset}']")).await;
+        browser.until(&format!("{} === '{value}'", shown(field))).await;
+        let empty = "return [...document.querySelectorAll('.matrix input:not([placeholder]), .matrix input[placeholder=\"\"]')].length";
+        assert_eq!(browser.run(empty).await, 0, "{preset} leaves fields without a value");
+    }
+    // Two groups of choices have room between them.
+    browser.click("[name='recursion.mode'][value=tree]").await;
+    let room = "return document.querySelector('[aria-label=Leaves]').getBoundingClientRect().top
+        - document.querySelector('[name=\"recursion.mode\"]').closest('.choices').getBoundingClientRect().bottom";
+    assert!(browser.run(room).await.as_f64() > Some(8.0), "the groups touch");
     browser.assert_quiet().await;
 }
 
@@ -133,7 +216,7 @@ async fn everything_can_be_done_with_the_keyboard_alone() {
     browser.keys(SHIFT_TAB).await;
     assert_eq!(focus(&browser).await, "recursion.layers");
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
         .await;
     to(&browser, "Submit job").await;
     browser.keys(ENTER).await;

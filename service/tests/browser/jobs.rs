@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common;
+use crate::common::server::Server;
 use crate::driver::Browser;
 use crate::server;
 
@@ -80,7 +81,7 @@ async fn one_job(browser: &Browser, wanted: &Wanted) {
     }
     browser.click("[name=preset] option[value=insecure-test]").await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
         .await;
     let figures =
         browser.run("return [...document.querySelectorAll('.plan dd')].map(d => d.textContent)");
@@ -124,6 +125,9 @@ async fn one_job(browser: &Browser, wanted: &Wanted) {
     );
     let cells = cells.await;
     assert!(cells.as_array().is_some_and(|cells| cells.iter().all(|cell| cell != "–")), "{cells}");
+    let figures = browser.text("[aria-label=Figures]").await;
+    assert!(figures.contains("Memory, estimated"), "{figures}");
+    assert!(figures.contains("the server at its peak: "), "{figures}");
     let word = format!("job-{program}-{mode}");
     browser.picture(&word).await;
     download(browser).await;
@@ -174,7 +178,92 @@ async fn compare_two(browser: &Browser) {
     }
     assert_eq!(rows[3][2], "–", "the shorter chain has no such layer: {}", rows[3]);
     assert!(browser.text("[aria-labelledby=differences]").await.contains("base.program"));
+    let totals = browser.text("[aria-labelledby=totals]").await;
+    assert!(!totals.contains("emory"), "the process's memory is no figure of a job: {totals}");
     browser.picture("compare").await;
+}
+
+/// A chain and a tree have nodes of the same names, of which only the bases are alike.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn a_node_has_one_time_and_stands_beside_its_like_only() {
+    let server = server();
+    let job = |recursion: Value| {
+        let base = json!({ "program": "fibonacci", "n": 9 });
+        json!({ "base": base, "preset": "insecure-test", "recursion": recursion })
+    };
+    let chain = server.prove(&job(json!({ "mode": "chain", "layers": 1 }))).await;
+    let tree = server.prove(&job(json!({ "mode": "tree", "arity": 2, "depth": 1 }))).await;
+    let id = |job: &Value| job["id"].as_str().expect("an id").to_owned();
+    let (chain, tree) = (id(&chain), id(&tree));
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/jobs/{chain}", server.url())).await;
+    browser.until("document.querySelectorAll('.bars .track:has(span)').length === 2").await;
+    let times = "return [...document.querySelectorAll('.bars .total')].map(cell => cell.innerText)";
+    let times = browser.run(times).await;
+    browser.press("What the phases are").await;
+    browser.until_text("Merkle paths").await;
+    browser.until_text("named level/index").await;
+    browser.go(&format!("{}/#/compare/{chain}/{tree}", server.url())).await;
+    browser.until("document.querySelector('#layers')").await;
+    let rows = "return [...document.querySelectorAll('[aria-labelledby=layers] tbody tr')]
+        .map(row => [...row.children].map(cell => cell.innerText.trim()))";
+    let rows = browser.run(rows).await;
+    let column = |at: usize| -> Vec<&Value> {
+        rows.as_array().expect("rows").iter().map(|row| &row[at]).collect()
+    };
+    let labels = json!(["0/0 base proof", "1/0 layer", "0/1 base proof", "1/0 merge"]);
+    assert_eq!(json!(column(0)), labels);
+    let same = json!([times[0], times[1], "–", "–"]);
+    assert_eq!(json!(column(2)), same, "as on the page of the job");
+    assert_eq!(*column(3)[1], "–", "the tree has no layer: {rows}");
+    assert!(column(4)[0].as_str().is_some_and(|ratio| ratio.contains('×')), "{rows}");
+    browser.assert_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn what_was_asked_for_beside_the_proof_is_shown_with_the_fate_of_the_messages() {
+    let server = Server::builder().env("ARBOR_WEBHOOKS__MAX_ATTEMPTS", 1);
+    let server = server.env("ARBOR_LOG__FILTER", "warn").start();
+    // A name that has no address, so that the message is given up.
+    let job = json!({ "base": { "program": "fibonacci", "n": 9 }, "preset": "insecure-test",
+                      "recursion": { "mode": "chain", "layers": 0 }, "labels": { "run": "nightly" },
+                      "priority": 3, "deadline_s": 7200,
+                      "webhook": { "url": "https://receiver.invalid/hook" } });
+    let id = server.prove(&job).await["id"].as_str().expect("an id").to_owned();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/jobs/{id}", server.url())).await;
+    browser.until_text("1 given up").await;
+    assert!(browser.text("main .head").await.contains("run=nightly"));
+    let figures = browser.text("[aria-label=Figures]").await;
+    let facts =
+        ["Priority", "Deadline", "within 2 hours", "when it has ended, to receiver.invalid"];
+    for fact in facts {
+        assert!(figures.contains(fact), "{fact} is not in {figures}");
+    }
+    assert!(!figures.contains("Owner"), "nobody has a key: {figures}");
+    browser.press("Messages to the webhook").await;
+    browser.until_text("given up, sent 1 time").await;
+    browser.until_text("Last answer: ").await;
+    browser.picture("job-webhook").await;
+    browser.assert_quiet().await;
+}
+
+/// Waits are told in the unit that people count in, and are never too short.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn long_waits_are_told_in_minutes_hours_and_days() {
+    let server = server();
+    let browser = Browser::open().await;
+    browser.go(&server.url()).await;
+    let spans = browser.run_async(
+        "const done = arguments[arguments.length - 1];
+         import(location.origin + '/assets/format.js')
+           .then(({ span }) => done([1, 119, 121, 7200, 86400, 200000].map(span)), (error) => done(String(error)))",
+    );
+    let said = ["1 second", "119 seconds", "3 minutes", "2 hours", "24 hours", "3 days"];
+    assert_eq!(spans.await, json!(said));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,7 +317,7 @@ async fn a_finished_job_becomes_a_leaf_beside_others() {
     browser.fill("[name='recursion.arity']", "3").await;
     browser.click("[name=preset] option[value=insecure-test]").await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('admitted')")
+        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
         .await;
     browser.press("Submit job").await;
     browser.until("document.querySelector('main .badge.succeeded')").await;

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::common::Proved;
+use crate::common::server::Server;
 use crate::driver::Browser;
 use crate::server;
 
@@ -42,6 +43,23 @@ async fn files_are_verified_and_the_verdict_is_told_in_words() {
     let large = proved.changed("large.arbor", |bytes| bytes.resize(17 << 20, 0));
     browser.choose("#proof-file", &large).await;
     browser.until_text("The file is too large").await;
+    browser.assert_quiet().await;
+}
+
+/// A proof that is too weak was not looked at: that is no word on whether it is valid.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs a browser: scripts/browser"]
+async fn a_proof_that_is_too_weak_is_not_called_invalid() {
+    // It asks for as many proven bits as a server does unless it is told otherwise.
+    let server = Server::builder().env("ARBOR_LOG__FILTER", "warn").start();
+    let browser = Browser::open().await;
+    browser.go(&format!("{}/#/verify", server.url())).await;
+    browser.choose("#proof-file", &Proved::get().file()).await;
+    browser.until_text("Too weak to be accepted: nobody looked whether it is valid").await;
+    let said = browser.text("main").await;
+    assert!(!said.contains("not valid"), "{said}");
+    assert!(browser.text("main .note.warn").await.contains("proven bits"), "there is a reason");
+    browser.picture("verify-weak").await;
     browser.assert_quiet().await;
 }
 

@@ -43,7 +43,7 @@ async fn a_job_that_fails_says_why_and_a_retry_finishes_it() {
     browser.fill("[name='recursion.layers']", "1").await;
     browser.click("[name=preset] option[value=insecure-test]").await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
+        .until("document.querySelector('.plan [role=status]')?.textContent.includes('within the limits')")
         .await;
     // A file where the folder was: no proof can be stored.
     let blobs = server.data_dir().join("blobs");

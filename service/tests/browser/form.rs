@@ -13,7 +13,7 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
     let browser = Browser::open().await;
     browser.go(&format!("{}/#/new", server.url())).await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
+        .until("document.querySelector('.plan [role=status]')?.textContent.includes('within the limits')")
         .await;
     for summary in ["FRI parameters", "Priority, deadline, labels, webhook"] {
         browser.press(summary).await;
@@ -57,7 +57,7 @@ async fn mistakes_are_told_at_their_fields_and_nothing_is_sent() {
         browser.fill(&selector, &before).await;
         browser.until("document.querySelectorAll('[aria-invalid]').length === 0").await;
         browser
-            .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
+            .until("document.querySelector('.plan [role=status]')?.textContent.includes('within the limits')")
             .await;
     }
     browser.fill("[name='fri.num_queries']", "0").await;
@@ -216,7 +216,7 @@ async fn everything_can_be_done_with_the_keyboard_alone() {
     browser.keys(SHIFT_TAB).await;
     assert_eq!(focus(&browser).await, "recursion.layers");
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
+        .until("document.querySelector('.plan [role=status]')?.textContent.includes('within the limits')")
         .await;
     to(&browser, "Submit job").await;
     browser.keys(ENTER).await;

@@ -81,7 +81,7 @@ async fn one_job(browser: &Browser, wanted: &Wanted) {
     }
     browser.click("[name=preset] option[value=insecure-test]").await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
+        .until("document.querySelector('.plan [role=status]')?.textContent.includes('within the limits')")
         .await;
     let figures =
         browser.run("return [...document.querySelectorAll('.plan dd')].map(d => d.textContent)");
@@ -317,7 +317,7 @@ async fn a_finished_job_becomes_a_leaf_beside_others() {
     browser.fill("[name='recursion.arity']", "3").await;
     browser.click("[name=preset] option[value=insecure-test]").await;
     browser
-        .until("document.querySelector('.plan [role=status]').textContent.includes('within the limits')")
+        .until("document.querySelector('.plan [role=status]')?.textContent.includes('within the limits')")
         .await;
     browser.press("Submit job").await;
     browser.until("document.querySelector('main .badge.succeeded')").await;

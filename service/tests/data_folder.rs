@@ -8,7 +8,7 @@ mod common;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::server::Server;
+use common::server::{Server, quick_chain};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
@@ -18,11 +18,7 @@ use tempfile::TempDir;
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn chain(layers: usize) -> Value {
-    json!({
-        "base": {"program": "fibonacci", "n": 30},
-        "recursion": {"mode": "chain", "layers": layers},
-        "preset": "insecure-test",
-    })
+    quick_chain(&json!({"program": "fibonacci", "n": 30}), layers)
 }
 
 /// A server that permissions mean something to. To root they mean nothing: then it runs as somebody else, and where

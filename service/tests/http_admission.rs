@@ -8,21 +8,13 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::server::Server;
+use common::server::{Server, quick_chain};
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Longest time for what happens within seconds.
 const LIMIT: Duration = Duration::from_secs(60);
-
-fn chain(base: &Value, layers: usize) -> Value {
-    json!({
-        "base": base,
-        "recursion": {"mode": "chain", "layers": layers},
-        "preset": "insecure-test",
-    })
-}
 
 async fn retry(server: &Server, id: &str) -> Response {
     server.post(&format!("/v1/jobs/{id}/retry"), &json!({})).await
@@ -44,7 +36,7 @@ async fn a_job_that_does_not_fit_any_more_fails_and_is_not_taken_again() {
     const MEMORY: u64 = 500_000_000;
     let data = TempDir::new().unwrap();
     let mut server = Server::builder().data_dir(data.path()).start();
-    let id = server.submit(&chain(&json!({"program": "keccak", "num_hashes": 600}), 0)).await;
+    let id = server.submit(&quick_chain(&json!({"program": "keccak", "num_hashes": 600}), 0)).await;
     let estimate = server.job(&id).await["estimate"]["peak_bytes"].as_u64().unwrap();
     assert!(estimate > MEMORY, "{estimate} bytes fit");
     // Killed in the middle of its only proof.
@@ -84,7 +76,7 @@ async fn a_job_that_does_not_fit_any_more_fails_and_is_not_taken_again() {
 async fn a_retry_needs_room_on_the_disk() {
     let data = TempDir::new().unwrap();
     let server = Server::builder().data_dir(data.path()).start();
-    let id = server.submit(&chain(&json!({"program": "fibonacci", "n": 100}), 64)).await;
+    let id = server.submit(&quick_chain(&json!({"program": "fibonacci", "n": 100}), 64)).await;
     let start = Instant::now();
     while server.job(&id).await["progress"]["nodes_done"].as_u64().unwrap() < 1 {
         assert!(start.elapsed() < LIMIT);

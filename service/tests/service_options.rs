@@ -7,22 +7,14 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::server::Server;
+use common::server::{Server, quick_chain};
 use serde_json::{Value, json};
 
 /// Longest time for what happens within seconds.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn chain(base: &Value, layers: usize) -> Value {
-    json!({
-        "base": base,
-        "recursion": {"mode": "chain", "layers": layers},
-        "preset": "insecure-test",
-    })
-}
-
 fn keccak(num_hashes: u64, layers: usize) -> Value {
-    chain(&json!({"program": "keccak", "num_hashes": num_hashes}), layers)
+    quick_chain(&json!({"program": "keccak", "num_hashes": num_hashes}), layers)
 }
 
 fn tree_of_eight() -> Value {
@@ -102,7 +94,7 @@ async fn circuits_beyond_the_cache_go_with_their_job() {
     let most = f64::from(CACHE);
     let server = Server::builder().env("ARBOR_MEMORY__CACHE_BYTES", CACHE).start();
     let held = async || server.metric("arbor_cache_bytes").await;
-    let fibonacci = chain(&json!({"program": "fibonacci", "n": 20}), 2);
+    let fibonacci = quick_chain(&json!({"program": "fibonacci", "n": 20}), 2);
     for job in [&fibonacci, &keccak(1, 1), &tree_of_eight(), &fibonacci] {
         let id = server.submit(job).await;
         let mut peak = 0.0_f64;

@@ -93,6 +93,9 @@ impl Engine {
         }
         let no_such_job = || EngineError::NoSuchJob { id };
         let record = inner.store.job(id).await?.ok_or_else(no_such_job)?;
+        if !record.state.is_retryable() {
+            return Err(EngineError::NotRetryable { state: record.state });
+        }
         self.storable().await?;
         inner.memory.admit(record.sizing.peak_bytes)?;
         let now_ms = inner.times.now_ms();

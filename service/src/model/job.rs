@@ -69,6 +69,12 @@ pub enum JobState {
 }
 
 impl JobState {
+    /// Whether a job in this state can begin again: it has ended, and not with a proof.
+    #[must_use]
+    pub const fn is_retryable(self) -> bool {
+        matches!(self, Self::Failed | Self::Cancelled | Self::Expired)
+    }
+
     /// The name that the API and the store use.
     #[must_use]
     pub const fn name(self) -> &'static str {

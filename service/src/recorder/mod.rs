@@ -8,7 +8,7 @@ use metrics::{counter, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::model::{ErrorClass, JobState};
-use table::{Begins, COUNTERS, GAUGES, HISTOGRAMS};
+use table::{Begins, COUNTERS, GAUGES, HISTOGRAMS, NO_CLASS};
 
 /// Bounds of every histogram of seconds: a request takes a millisecond, a base proof minutes.
 const SECONDS: [f64; 16] = [
@@ -55,7 +55,7 @@ fn begin(name: &'static str, begins: &Begins) {
 
 /// Counts the end of a job.
 pub(crate) fn job_ended(state: JobState, class: Option<ErrorClass>) {
-    let class = class.map_or("none", ErrorClass::name);
+    let class = class.map_or(NO_CLASS, ErrorClass::name);
     counter!("arbor_jobs_ended_total", "state" => state.name(), "class" => class).increment(1);
 }
 

@@ -1,5 +1,7 @@
 //! What every metric is, and with which labels a counter begins.
 
+use crate::model::{ErrorClass, JobState};
+
 /// With which labels a counter is there from the start, at 0: a rate needs a value before the first event.
 pub(super) enum Begins {
     /// With none.
@@ -26,15 +28,17 @@ const FINISHED: [[&str; 2]; 6] = [
 
 /// States in which a job has ended, each with the classes of errors that it can have.
 const ENDED: [[&str; 2]; 8] = [
-    ["succeeded", "none"],
-    ["failed", "parameters"],
-    ["failed", "resources"],
-    ["failed", "storage"],
-    ["failed", "crashed"],
-    ["failed", "internal"],
-    ["cancelled", "none"],
-    ["expired", "deadline"],
+    [JobState::Succeeded.name(), NO_CLASS],
+    [JobState::Failed.name(), ErrorClass::Parameters.name()],
+    [JobState::Failed.name(), ErrorClass::Resources.name()],
+    [JobState::Failed.name(), ErrorClass::Storage.name()],
+    [JobState::Failed.name(), ErrorClass::Crashed.name()],
+    [JobState::Failed.name(), ErrorClass::Internal.name()],
+    [JobState::Cancelled.name(), NO_CLASS],
+    [JobState::Expired.name(), ErrorClass::Deadline.name()],
 ];
+/// The class of a job that ended without an error.
+pub(super) const NO_CLASS: &str = "none";
 
 /// Counters: name, what is counted, and how it begins.
 pub(super) const COUNTERS: &[(&str, &str, Begins)] = &[

@@ -3,8 +3,8 @@
 use sqlx::Row;
 
 use super::keys::OverQuota;
-use super::room::{NoRoom, Room};
-use super::rows::{named, unsigned};
+use super::room::{NoRoom, Room, bytes_left, whole};
+use super::rows::named;
 use super::{Durability, Result, Store, Write};
 use crate::access::Quota;
 use crate::model::{JobId, JobState};
@@ -47,19 +47,20 @@ impl Store {
     /// SQLite's.
     pub async fn retry(&self, retry: &Retry) -> Result<Retried> {
         let mut write = self.write(Durability::Synced).await?;
-        let row = sqlx::query(
-            "SELECT seq, state, owner, disk_bytes, nodes_total, nodes_done FROM job WHERE id = $1",
-        )
+        let row = sqlx::query(concat!(
+            "SELECT seq, state, owner, ",
+            bytes_left!(),
+            " AS bytes_left FROM job WHERE id = $1"
+        ))
         .bind(retry.job.to_string())
         .fetch_optional(write.connection())
         .await?;
         let Some(row) = row else { return Ok(Retried::NoSuchJob) };
-        let state = named(&row.try_get::<String, _>("state")?)?;
-        if !matches!(state, JobState::Failed | JobState::Cancelled | JobState::Expired) {
+        let state: JobState = named(&row.try_get::<String, _>("state")?)?;
+        if !state.is_retryable() {
             return Ok(Retried::NotRetryable(state));
         }
-        let number = |name| Ok::<_, sqlx::Error>(unsigned(row.try_get(name)?));
-        let left = left(number("disk_bytes")?, number("nodes_done")?, number("nodes_total")?);
+        let left = whole(row.try_get("bytes_left")?);
         if let Some(missing) = write.no_room(&retry.room, left).await? {
             return Ok(Retried::NoRoom(missing));
         }
@@ -92,30 +93,5 @@ impl Write {
         self.enter(seq, JobState::Queued, None, retry.now_ms).await?;
         self.refresh_leaves(seq).await?;
         self.requeue(seq).await
-    }
-}
-
-/// The share of the bytes that belongs to nodes that are not done; all of them as long as there is no plan.
-fn left(bytes: u64, done: u64, total: u64) -> u64 {
-    if total == 0 {
-        return bytes;
-    }
-    let share = u128::from(bytes) * u128::from(total.saturating_sub(done)) / u128::from(total);
-    // It is not more than the bytes.
-    u64::try_from(share).unwrap_or(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::left;
-
-    #[test]
-    fn what_is_done_does_not_count_again() {
-        assert_eq!(
-            [left(100, 0, 0), left(100, 0, 4), left(100, 3, 4), left(100, 4, 4)],
-            [100, 100, 25, 0]
-        );
-        assert_eq!(left(u64::MAX, 0, 3), u64::MAX);
-        assert_eq!(left(7, 9, 3), 0);
     }
 }

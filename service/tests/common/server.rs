@@ -47,6 +47,15 @@ pub fn client_builder() -> ClientBuilder {
     Client::builder().tls_backend_preconfigured(tls)
 }
 
+/// A chain whose parameters cost nothing and protect nothing.
+pub fn quick_chain(base: &Value, layers: usize) -> Value {
+    serde_json::json!({
+        "base": base,
+        "recursion": {"mode": "chain", "layers": layers},
+        "preset": "insecure-test",
+    })
+}
+
 impl Builder {
     /// One more argument of `arbor serve`.
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {

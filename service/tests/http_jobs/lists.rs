@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{chain, fibonacci};
+use super::{fibonacci, quick_chain};
 use crate::common::server::Server;
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn limits_of_the_server_are_named() {
     deadline["deadline_s"] = json!(61);
     for job in [
         fibonacci(101, 0),
-        chain(&json!({"program": "keccak", "num_hashes": 11}), 0),
+        quick_chain(&json!({"program": "keccak", "num_hashes": 11}), 0),
         fibonacci(1, 3),
         tree(2, 3),
         tree(8, 1),

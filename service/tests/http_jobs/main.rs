@@ -11,20 +11,12 @@ mod life;
 mod lists;
 mod proofs;
 
-use common::server::Server;
+use common::server::{Server, quick_chain};
 use common::{arbor, assert_code};
 use serde_json::{Value, json};
 
-fn chain(base: &Value, layers: usize) -> Value {
-    json!({
-        "base": base,
-        "recursion": {"mode": "chain", "layers": layers},
-        "preset": "insecure-test",
-    })
-}
-
 fn fibonacci(n: u64, layers: usize) -> Value {
-    chain(&json!({"program": "fibonacci", "n": n}), layers)
+    quick_chain(&json!({"program": "fibonacci", "n": n}), layers)
 }
 
 /// A job that takes a while: seconds, layer by layer.

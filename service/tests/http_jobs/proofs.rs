@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{assert_complete, chain, fibonacci, verify_apart};
+use super::{assert_complete, fibonacci, quick_chain, verify_apart};
 use crate::common::server::Server;
 
 #[tokio::test]
@@ -27,8 +27,9 @@ async fn a_fibonacci_chain_is_proved_and_verified_elsewhere() {
 #[tokio::test]
 async fn a_keccak_chain_is_proved_and_verified_elsewhere() {
     let server = Server::start();
-    let job =
-        server.prove(&chain(&json!({"program": "keccak", "num_hashes": 2, "seed": 7}), 2)).await;
+    let job = server
+        .prove(&quick_chain(&json!({"program": "keccak", "num_hashes": 2, "seed": 7}), 2))
+        .await;
     let id = job["id"].as_str().unwrap();
     let statement = verify_apart(&server, id).await;
     assert_eq!(statement["base"]["claimed"], json!({"num_hashes": 2, "seed": 7}));
